@@ -72,7 +72,7 @@ type BackfillListOptions struct {
 // the server does not have that, the older one below. The runs begin one after another; follow them with
 // [BackfillsService.Wait].
 //
-// To repair an export, call [BatchExportsService.Coverage] and [BatchExportsService.PlanRepair] instead: they know
+// To repair an export, call [github.com/hogapi/hogapi/coverage.Of] and [github.com/hogapi/hogapi/coverage.MakePlan] instead: they know
 // which ranges do no harm.
 //
 // Events that the destination already has arrive a second time, also where a backfill overlaps with the schedule. On

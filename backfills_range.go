@@ -101,6 +101,10 @@ func (e *BatchExport) schedule() coverage.Schedule {
 	}
 }
 
+func (e *BatchExport) model() coverage.Model {
+	return coverage.ModelOf(string(e.Model), string(e.Destination.Type), orDefault(e.HogQLQuery))
+}
+
 // BackfillOptions are the options of a backfill or a retry.
 type BackfillOptions struct {
 	// AcceptRowsByTimestamp allows a backfill or a retry of old events. The schedule chooses the events of an
@@ -149,7 +153,7 @@ func (e *BatchExport) refuseOpenEnd(t BackfillTicket) *outgoing.Refusal {
 func (t *BackfillTicket) hasRecords() bool { return t.Baseline == nil || !t.Baseline.OfRuns }
 
 // ageLine returns the line of a server, by its age and its host. It is the one for backfills, retries, unpauses, Coverage and
-// PlanRepair.
+// coverage.MakePlan.
 func (c *Client) ageLine(hasRecords bool) coverage.AgeLine {
 	switch {
 	case !hasRecords:

@@ -46,7 +46,7 @@ const (
 	// BackfillIncomplete means that a run ended without all of its rows.
 	BackfillIncomplete BackfillReason = "incomplete"
 	// BackfillLeftOut means that the backfill began later, since no event has a timestamp in the part. The service chooses
-	// the rows by their arrival, so rows may be missing: only [FileDownloadsService.Range] gets them.
+	// the rows by their arrival, so rows may be missing: only [github.com/hogapi/hogapi/coverage.DownloadRange] gets them.
 	BackfillLeftOut BackfillReason = "left_out"
 	// BackfillEmpty means that the backfill began later, since it would choose no row in the part. Nothing is missing.
 	BackfillEmpty BackfillReason = "empty"
@@ -156,7 +156,7 @@ func (s *BackfillState) judge(t *BackfillTicket) error {
 			also = e.reason + "; "
 		}
 		e.reason = fmt.Sprintf("%sthe backfill left out the time %s, in which no event has a timestamp: "+
-			"rows that arrived there may be missing, and only FileDownloads.Range gets them", also, leftOut)
+			"rows that arrived there may be missing, and only coverage.DownloadRange gets them", also, leftOut)
 	}
 	if row != nil && t.EndAt.IsCaughtUp() && row.facts().IsEmpty {
 		e.reason += "; nothing ran, and the service has not unpaused the export"

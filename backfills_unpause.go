@@ -55,7 +55,7 @@ func (s *BatchExportsService) unpauseWithBackfill(ctx context.Context, r request
 // checkLastPause refuses a backfill since the last pause, where the service knows none or only an earlier one: it would
 // export the whole history, or rows a second time. An update that pauses an export does not set last_paused_at.
 func (s *BatchExportsService) checkLastPause(ctx context.Context, e *BatchExport, options []CallOption) (*outgoing.Refusal, error) {
-	const field, instead = "UnpauseOptions.Backfill", ". Unpause without a backfill, and then call PlanRepair, or Backfill with a range"
+	const field, instead = "UnpauseOptions.Backfill", ". Unpause without a backfill, and then call coverage.MakePlan, or Backfill with a range"
 	known := orDefault(e.LastPausedAt).UTC()
 	if known.IsZero() {
 		return outgoing.Refuse(field, "true", "an export with a last_paused_at: from this one, the service would export and bill the whole history"+instead), nil
@@ -64,7 +64,7 @@ func (s *BatchExportsService) checkLastPause(ctx context.Context, e *BatchExport
 	if !e.LastUpdatedAt.After(line) {
 		return nil, nil
 	}
-	h, _, err := (&coverageReader{client: s.client, options: options, export: e}).history(ctx)
+	h, _, err := s.client.history(ctx, e, options)
 	since, ok := h.PausedSince()
 	switch {
 	case err != nil || ok && !since.After(line):

@@ -105,7 +105,7 @@ func (s *BackfillsService) Watch(ctx context.Context, ticket *BackfillTicket, o 
 // [*BackfillError]. Wait returns the last state with every error.
 //
 // [ErrLeftOut] means that a part may lack rows: the service begins a backfill of events at the interval of the earliest
-// timestamp, also where it chooses rows by arrival. FileDownloads.Range gets these rows. [ErrNoRuns] means that no run
+// timestamp, also where it chooses rows by arrival. coverage.DownloadRange gets these rows. [ErrNoRuns] means that no run
 // began. [ErrOutcomeUnknown] means that nothing shows that the backfill began. If the outcome of the request was
 // unknown, the request most likely had no effect. After any other request, wait for the ticket again later.
 func (s *BackfillsService) Wait(ctx context.Context, ticket *BackfillTicket, o *WatchOptions, options ...CallOption) (*BackfillState, error) {

@@ -303,7 +303,7 @@ type UnpauseOptions struct {
 // the pause began too long ago, the error is an [*InputError] unless AcceptRowsByTimestamp is set: see
 // [BackfillOptions]. The same error refuses it where the service does not know the pause, since it would export the whole
 // history, or rows twice: only Pause and the service's own pause set last_paused_at, and not Create or Update. To fill
-// the time of a pause without harm, unpause without a backfill and call PlanRepair.
+// the time of a pause without harm, unpause without a backfill and call coverage.MakePlan.
 //
 // For a backfill, Unpause first reads the export, its earlier backfills or runs and, if it was changed since the pause,
 // its activity log; if

@@ -8,7 +8,6 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
-	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -340,19 +339,7 @@ func NewSecret(s string) Secret { return opt.NewSecret(s) }
 
 // Functions of the service methods for their input.
 
-// orDefault returns the value that an options pointer points to; nil means the defaults.
-func orDefault[T any](o *T) T {
-	if o == nil {
-		var none T
-		return none
-	}
-	return *o
-}
-
-// isNil reports whether an interface holds nothing, or a pointer or a function that is nil.
-func isNil(value any) bool {
-	v := reflect.ValueOf(value)
-	return !v.IsValid() || (v.Kind() == reflect.Pointer || v.Kind() == reflect.Func) && v.IsNil()
-}
+// orDefault is [outgoing.OrDefault].
+func orDefault[T any](o *T) T { return outgoing.OrDefault(o) }
 
 func isKnown[T ~string](value T, known []T) bool { return slices.Contains(known, value) }

@@ -160,7 +160,7 @@ func (o CaptureOptions) check(op Op, c *core, project string) error {
 			"): events go where that key belongs, whatever ForProject says; make a client with the other project's key")
 	case o.Rate < Unpaced:
 		return bad("Rate", strconv.Itoa(o.Rate), "events per second, 0 for the default of 1,000, or Unpaced")
-	case o.Rejects != nil && isNil(o.Rejects):
+	case o.Rejects != nil && outgoing.IsNil(o.Rejects):
 		return bad("Rejects", "", "a handler, or no value: this one is nil")
 	case d.Protocol != ProtocolAuto && rulesOf[d.Protocol] == wire.ProtocolUnknown:
 		return bad("Delivery.Protocol", string(d.Protocol), "ProtocolAuto, ProtocolV1 or ProtocolBatch")

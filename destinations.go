@@ -96,7 +96,7 @@ func readConfig(kind destination.Type, text json.RawMessage) destination.Config 
 // MarshalJSON writes the destination with its credentials redacted.
 func (d Destination) MarshalJSON() ([]byte, error) {
 	config := []byte("null")
-	if !isNil(d.Config) {
+	if !outgoing.IsNil(d.Config) {
 		var err error
 		if config, err = configs.Redacted(d.Config); err != nil {
 			return nil, err
@@ -167,7 +167,7 @@ func (d Destination) completed(changed configs.Keys) (config []byte, whole confi
 		changed = configs.Overlay(below, changed)
 	}
 	var stored configs.Keys
-	if !isNil(read.Config) {
+	if !outgoing.IsNil(read.Config) {
 		if _, stored, refusal = configs.Encode(read.Config); refusal != nil {
 			return nil, nil, refusal
 		}
@@ -196,7 +196,7 @@ func (d Destination) check() *outgoing.Refusal {
 		outgoing.If(strings.EqualFold(string(d.Type), "s3") && d.Type != destination.TypeS3, "Destination.Type", string(d.Type),
 			`"AwsS3" or "S3Compatible"; only older servers take "S3"`),
 		outgoing.Misspelt("Destination.Type", d.Type, destination.Types()),
-		outgoing.If(isNil(d.Config), "Destination.Config", "",
+		outgoing.If(outgoing.IsNil(d.Config), "Destination.Config", "",
 			"a config such as destination.S3{…} or destination.Raw; the service needs it with the type"),
 	)
 	if refusal != nil {

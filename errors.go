@@ -171,13 +171,7 @@ func (e *InputError) Error() string {
 	return prefix + text + ": want " + e.Want
 }
 
-// checkContext refuses a nil context, on which every use would panic.
-func checkContext(ctx context.Context, op Op) error {
-	if ctx == nil {
-		return refused(op, outgoing.Refuse("ctx", "nil", "a context, such as context.Background()"))
-	}
-	return nil
-}
+func checkContext(ctx context.Context, op Op) error { return refused(op, outgoing.CheckContext(ctx)) }
 
 // Is matches ErrInvalid.
 func (e *InputError) Is(target error) bool { return target == ErrInvalid }

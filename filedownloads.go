@@ -154,7 +154,7 @@ const recentEvents = 6 * 24 * time.Hour
 // checkRecent refuses an old interval for which the service would read the table of recent events.
 func (r FileDownloadRequest) checkRecent(now time.Time) *outgoing.Refusal {
 	isRecentOnly := r.Model == ModelEvents && r.DataIntervalEnd.Sub(r.DataIntervalStart) == download.RecentOnly
-	return outgoing.If(isRecentOnly && now.Sub(r.DataIntervalStart) > recentEvents, "DataIntervalEnd", r.DataIntervalEnd.String(), wantNotRecentOnly)
+	return outgoing.If(isRecentOnly && now.Sub(r.DataIntervalStart) > recentEvents, "DataIntervalEnd", r.DataIntervalEnd.String(), download.WantNotRecentOnly)
 }
 
 // CountRowsRequest is a query for [FileDownloadsService.CountRows]. Times are sent in UTC.

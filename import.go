@@ -194,7 +194,7 @@ func (o ImportOptions) check(source Source) error {
 	if refusal := cmp.Or(
 		bad(o.ID == "", "ImportOptions.ID", "", `a name that stays the same for every run, such as "mixpanel-2024"`),
 		bad(!canBeRead(source), "source", "", "a source with a function to read, not nil, and no nil among the sources that it is made of"),
-		bad(o.Checkpoint != nil && isNil(o.Checkpoint), "ImportOptions.Checkpoint", "", "a checkpoint, or no value: this one is a nil pointer"),
+		bad(o.Checkpoint != nil && outgoing.IsNil(o.Checkpoint), "ImportOptions.Checkpoint", "", "a checkpoint, or no value: this one is a nil pointer"),
 		bad(o.Total < 0, "ImportOptions.Total", o.Total, "0 or more"),
 		bad(math.IsNaN(share) || share > 1 || share < 0 && share != -1, "ImportOptions.MaxRejectShare", share,
 			"above 0 and at most 1, 0 for the default of 0.01, or -1 for no limit"),

@@ -294,16 +294,13 @@ func (s *RunsService) Cancel(ctx context.Context, exportID, runID uuid.UUID, opt
 	case err == nil && run.isFinal() && run.Status != RunStatusCancelled:
 		return errtext.Errorf("%v: run %s ended as %s", ErrNotCancelled, run.ID, mask.Clean(string(run.Status)))
 	case err == nil && !run.isFinal():
-		err = fmt.Errorf("the service accepted the call, but run %s is not over after %v; its status is %s", run.ID, cancelPatience, mask.Clean(string(run.Status)))
+		err = fmt.Errorf("the service accepted the call, but run %s is not over after %v; its status is %s", run.ID, watch.CancelPatience, mask.Clean(string(run.Status)))
 	}
 	if err != nil {
 		return &OutcomeUnknownError{CallInfo: r.info(1), Err: err}
 	}
 	return nil
 }
-
-// cancelPatience is how long to wait for the end of a run that was cancelled.
-const cancelPatience = 2 * time.Minute
 
 // isFinal reports whether the status of a run stays. A run that was cancelled ends when its workflow does, which sets
 // finished_at and perhaps another status.
@@ -316,7 +313,7 @@ func (s *RunsService) ended(ctx context.Context, exportID, runID uuid.UUID, opti
 	began, pause := time.Now(), time.Second
 	for {
 		run, err := s.Get(ctx, exportID, runID, options...)
-		if err != nil || run.isFinal() || time.Since(began) >= cancelPatience {
+		if err != nil || run.isFinal() || time.Since(began) >= watch.CancelPatience {
 			return run, err
 		}
 		if !watch.Sleep(ctx, pause) {
@@ -329,7 +326,7 @@ func (s *RunsService) ended(ctx context.Context, exportID, runID uuid.UUID, opti
 // Retry exports the time of a run again, however the run ended, with the intervals of today's schedule: a backfill. The
 // old run keeps its status. Follow the retry with [BackfillsService.Wait].
 //
-// [BatchExportsService.Backfill] describes the effects on the destination, and [BatchExportsService.Coverage] finds
+// [BatchExportsService.Backfill] describes the effects on the destination, and [github.com/hogapi/hogapi/coverage.Of] finds
 // the intervals that need a repair, also those without a run. For an old interval of the model events, the error is
 // an [*InputError] unless BackfillOptions.AcceptRowsByTimestamp is set; also for a run whose bounds are not bounds of
 // today's schedule, since the service would export another time. Retry first reads the run, the export and the

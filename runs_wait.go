@@ -46,7 +46,7 @@ type WatchOptions struct {
 
 	// Settle is for backfills and retries. If no record of the backfill is found, or if its record is over and a part of
 	// the range has no run, Watch ends after this time without a change. It must be longer than the service needs to
-	// begin a run. [RangeOptions.Watch] says what it is for a range. The default is 2 minutes.
+	// begin a run. [github.com/hogapi/hogapi/coverage.RangeOptions.Watch] says what it is for a range. The default is 2 minutes.
 	Settle time.Duration
 
 	// Limit ends Watch and Wait after this time with an error that matches [context.DeadlineExceeded]. The service
@@ -84,7 +84,7 @@ func (o *WatchOptions) withDefaults(op Op) (looks, error) {
 	if w.OnLook != nil {
 		pace.OnLook = func(i watch.Info) { w.OnLook(LookInfo(i)) }
 	}
-	return looks{pace, untilFinal(w.Until, cmp.Or(pace.Settle, cancelPatience))}, refused(op, refusal)
+	return looks{pace, untilFinal(w.Until, cmp.Or(pace.Settle, watch.CancelPatience))}, refused(op, refusal)
 }
 
 // untilFinal lets a cancelled run go on until it has its end, for a time.

@@ -13,6 +13,7 @@ import (
 	"github.com/hogapi/hogapi/event"
 	"github.com/hogapi/hogapi/internal/inside"
 	"github.com/hogapi/hogapi/internal/lines"
+	"github.com/hogapi/hogapi/internal/outgoing"
 	"github.com/hogapi/hogapi/internal/pages"
 	"github.com/hogapi/hogapi/internal/resume"
 	"github.com/hogapi/hogapi/internal/wire"
@@ -102,7 +103,7 @@ func canBeRead(source Source) bool {
 	case *concat:
 		return len(s.sources) > 0 && !slices.ContainsFunc(s.sources, func(inner Source) bool { return !canBeRead(inner) })
 	}
-	if isNil(source) {
+	if outgoing.IsNil(source) {
 		return false
 	}
 	if outer, ok := source.(interface{ Unwrap() Source }); ok {

@@ -131,10 +131,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/coverage"
 	"github.com/hogapi/hogapi/hogapitest"
 	"github.com/hogapi/hogapi/ops"
 )
 
+var _ = coverage.Of
 var _ = errors.New
 var _ = json.Unmarshal
 var _ = time.Unix

@@ -11,6 +11,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/coverage"
 	"github.com/hogapi/hogapi/destination"
 	"github.com/hogapi/hogapi/hogapitest"
 	"github.com/hogapi/hogapi/opt"
@@ -103,8 +104,8 @@ func Example() {
 	// missing 0190f3c0-0000-7000-8000-000000000001 signed up 2026-11-01
 	// missing rows arrived 2026-11-01 11:00 to 2026-11-01 12:00 UTC
 	// 2026-11-01: 1 row is missing
-	// Either export these intervals again: PlanRepair, with the coverage that Mark returns.
-	// Or download the time of arrival with FileDownloads.Range, and load only the rows with the uuids of missing.uuids.
+	// Either export these intervals again: MakePlan, with the coverage that Mark returns.
+	// Or download the time of arrival with coverage.DownloadRange, and load only the rows with the uuids of missing.uuids.
 }
 
 func ExamplePlanFor() {
@@ -162,16 +163,16 @@ func ExampleFiles() {
 }
 
 func ExampleCheckObjects() {
-	// client.BatchExports.Coverage returns the runs, and the file system of the module formats/s3files the bucket.
+	// coverage.Of returns the runs, and the file system of the module formats/s3files the bucket.
 	records := int64(3)
 	at := time.Date(2026, 11, 25, 10, 0, 0, 0, time.UTC)
-	run := hogapi.CoverageRun{Status: hogapi.RunStatusCompleted, Start: at, End: at.Add(time.Hour), CreatedAt: at.Add(61 * time.Minute), Records: &records}
-	coverage := &hogapi.Coverage{Intervals: []hogapi.CoverageInterval{{Start: run.Start, End: run.End, Runs: []hogapi.CoverageRun{run}}}}
+	run := coverage.Run{Status: hogapi.RunStatusCompleted, Start: at, End: at.Add(time.Hour), CreatedAt: at.Add(61 * time.Minute), Records: &records}
+	covered := &coverage.Coverage{Intervals: []coverage.Interval{{Start: run.Start, End: run.End, Runs: []coverage.Run{run}}}}
 	name := "2026-11-25T10:00:00+00:00-2026-11-25T11:00:00+00:00.parquet"
 	bucket := fstest.MapFS{name: {Data: []byte("PAR1 …"), ModTime: at.Add(62 * time.Minute)}}
 	countRows := func(fs.FS, string) (int64, error) { return 2, nil } // parquet.CountRows of the module formats/parquet
 
-	objects := reconcile.CheckObjects(bucket, []string{name}, countRows, coverage)
+	objects := reconcile.CheckObjects(bucket, []string{name}, countRows, covered)
 	for _, note := range objects.Notes() {
 		fmt.Println(note)
 	}
@@ -182,10 +183,10 @@ func ExampleCheckObjects() {
 
 func ExampleNamedObjects() {
 	at := time.Date(2026, 11, 25, 10, 0, 0, 0, time.UTC)
-	run := hogapi.CoverageRun{Status: hogapi.RunStatusCompleted, Start: at, End: at.Add(time.Hour)}
-	coverage := &hogapi.Coverage{Intervals: []hogapi.CoverageInterval{{Start: run.Start, End: run.End, Runs: []hogapi.CoverageRun{run}}}}
+	run := coverage.Run{Status: hogapi.RunStatusCompleted, Start: at, End: at.Add(time.Hour)}
+	covered := &coverage.Coverage{Intervals: []coverage.Interval{{Start: run.Start, End: run.End, Runs: []coverage.Run{run}}}}
 	export := &hogapi.BatchExport{Destination: hogapi.Destination{Config: &destination.S3{Prefix: opt.Set("events/{year}"), Compression: opt.Set("gzip")}}}
-	names, err := reconcile.NamedObjects(fstest.MapFS{}, "events", export, coverage)
+	names, err := reconcile.NamedObjects(fstest.MapFS{}, "events", export, covered)
 	if err != nil {
 		panic(err)
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/coverage"
 	"github.com/hogapi/hogapi/internal/configs"
 	"github.com/hogapi/hogapi/internal/narrow"
 )
@@ -81,7 +82,7 @@ func (r Row) arrived() time.Time {
 // An export of another model, or one with filters, is Unknown: for filters, set Where to a condition that says the same, and
 // Unknown to "". One with a list of events is Unknown until its settings were last changed, since the service keeps no
 // earlier lists: if you know that the list was the same, set Unknown to "".
-func ExportOf(e *hogapi.BatchExport, c *hogapi.Coverage) Export {
+func ExportOf(e *hogapi.BatchExport, c *coverage.Coverage) Export {
 	x := Export{
 		Name: e.Name, Since: e.CreatedAt.UTC(), MergesByUUID: configs.MergesByUUID(string(e.Destination.Type), e.Destination.Config),
 	}
@@ -100,7 +101,7 @@ func ExportOf(e *hogapi.BatchExport, c *hogapi.Coverage) Export {
 		return x
 	}
 	for _, i := range c.Intervals {
-		isDone := i.State == hogapi.IntervalCompleted || i.State == hogapi.IntervalByTimestamp
+		isDone := i.State == coverage.StateCompleted || i.State == coverage.StateByTimestamp
 		if isDone && i.End.After(x.Until) {
 			x.Until = i.End.UTC()
 		}
@@ -113,12 +114,12 @@ func ExportOf(e *hogapi.BatchExport, c *hogapi.Coverage) Export {
 }
 
 // backfillsOf are the times before since that completed runs sent by timestamp, joined, in whole hours.
-func backfillsOf(c *hogapi.Coverage, since time.Time) []Span {
+func backfillsOf(c *coverage.Coverage, since time.Time) []Span {
 	var spans []Span
 	for _, i := range c.Intervals {
 		for _, run := range i.Runs {
 			s := Span{run.Start.UTC().Add(time.Hour - 1).Truncate(time.Hour), run.End.UTC().Truncate(time.Hour)}
-			if run.Status == hogapi.RunStatusCompleted && run.Rows == hogapi.RowsByTimestamp && s.From.Before(since) && s.From.Before(s.To) {
+			if run.Status == hogapi.RunStatusCompleted && run.Rows == coverage.RowsByTimestamp && s.From.Before(since) && s.From.Before(s.To) {
 				spans = append(spans, s)
 			}
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/coverage"
 	"github.com/hogapi/hogapi/destination"
 	"github.com/hogapi/hogapi/hogapitest"
 )
@@ -31,7 +32,7 @@ func TestExportOf(t *testing.T) {
 	client := server.Client(t)
 	e, err := client.BatchExports.Get(t.Context(), id)
 	require.NoError(t, err)
-	c, err := client.BatchExports.Coverage(t.Context(), id, &hogapi.CoverageOptions{From: created.Add(-time.Hour)})
+	c, err := coverage.Of(t.Context(), client, id, &coverage.Options{From: created.Add(-time.Hour)})
 	require.NoError(t, err)
 	x := ExportOf(e, c)
 	assert.Equal(t, Export{
@@ -58,16 +59,16 @@ func TestExportOf(t *testing.T) {
 	assert.Equal(t, "the export has the model persons", ExportOf(e, nil).Unknown)
 
 	at := func(hour int) time.Time { return created.Truncate(time.Hour).Add(time.Duration(hour) * time.Hour) }
-	run := func(from, to int, rows hogapi.RowChoice, status hogapi.RunStatus) hogapi.CoverageRun {
-		return hogapi.CoverageRun{Start: at(from), End: at(to), Rows: rows, Status: status}
+	run := func(from, to int, rows coverage.RowChoice, status hogapi.RunStatus) coverage.Run {
+		return coverage.Run{Start: at(from), End: at(to), Rows: rows, Status: status}
 	}
-	part := func(hour int, from, to time.Duration) hogapi.CoverageRun {
-		return hogapi.CoverageRun{Start: at(hour).Add(from), End: at(hour).Add(to), Rows: hogapi.RowsByTimestamp, Status: hogapi.RunStatusCompleted}
+	part := func(hour int, from, to time.Duration) coverage.Run {
+		return coverage.Run{Start: at(hour).Add(from), End: at(hour).Add(to), Rows: coverage.RowsByTimestamp, Status: hogapi.RunStatusCompleted}
 	}
-	past := &hogapi.Coverage{Intervals: []hogapi.CoverageInterval{{
-		Start: at(-9), End: at(-8), State: hogapi.IntervalByTimestamp, Runs: []hogapi.CoverageRun{
-			run(-9, -8, hogapi.RowsByTimestamp, hogapi.RunStatusCompleted), run(-8, -7, hogapi.RowsByTimestamp, hogapi.RunStatusCompleted),
-			run(-5, -4, hogapi.RowsByTimestamp, hogapi.RunStatusFailed), run(-3, -2, hogapi.RowsAsScheduled, hogapi.RunStatusCompleted),
+	past := &coverage.Coverage{Intervals: []coverage.Interval{{
+		Start: at(-9), End: at(-8), State: coverage.StateByTimestamp, Runs: []coverage.Run{
+			run(-9, -8, coverage.RowsByTimestamp, hogapi.RunStatusCompleted), run(-8, -7, coverage.RowsByTimestamp, hogapi.RunStatusCompleted),
+			run(-5, -4, coverage.RowsByTimestamp, hogapi.RunStatusFailed), run(-3, -2, coverage.RowsAsScheduled, hogapi.RunStatusCompleted),
 			part(-20, 20*time.Minute, 160*time.Minute), part(-16, 20*time.Minute, 50*time.Minute), part(-14, 0, 40*time.Minute),
 		},
 	}}}
@@ -153,16 +154,16 @@ func TestAMarkedCoverageIsPlanned(t *testing.T) {
 	project, client := server.Project(hogapitest.DefaultProject), server.Client(t)
 	id := project.AddExport(hogapitest.Export{Name: "to the warehouse", Created: modelEnd.AddDate(0, 0, -2), DestinationType: "BigQuery"})
 	project.RunSchedule(id, nil)
-	c, err := client.BatchExports.Coverage(t.Context(), id, nil)
+	c, err := coverage.Of(t.Context(), client, id, nil)
 	require.NoError(t, err)
 	require.Empty(t, c.Gaps())
 	lost := modelEnd.Add(-10*time.Hour + 30*time.Minute)
 	r := &Report{Findings: []Finding{{Class: Missing, Day: lost.AddDate(0, 0, -3), ArrivedAt: lost}}}
-	plan, err := client.BatchExports.PlanRepair(t.Context(), r.Mark(c), nil)
+	plan, err := coverage.MakePlan(t.Context(), client, r.Mark(c), nil)
 	require.NoError(t, err)
 	require.Len(t, plan.Steps, 1)
-	assert.Equal(t, hogapi.RepairBackfill, plan.Steps[0].Action)
-	assert.Equal(t, hogapi.RowsAsScheduled, plan.Steps[0].Rows)
+	assert.Equal(t, coverage.ActionBackfill, plan.Steps[0].Action)
+	assert.Equal(t, coverage.RowsAsScheduled, plan.Steps[0].Rows)
 	assert.Equal(t, lost.Truncate(time.Hour), plan.Steps[0].Start)
 	assert.Equal(t, lost.Truncate(time.Hour).Add(time.Hour), plan.Steps[0].End)
 }

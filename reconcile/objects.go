@@ -13,6 +13,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/coverage"
 	"github.com/hogapi/hogapi/internal/configs"
 	"github.com/hogapi/hogapi/internal/exported"
 	"github.com/hogapi/hogapi/internal/mask"
@@ -61,7 +62,7 @@ type objectsOf struct {
 // CheckObjects checks the objects with these names below fsys against the runs of the exports that write there. Names
 // that the service does not give are left out. The function count returns the number of rows of a Parquet file, as
 // CountRows of the module formats/parquet does.
-func CheckObjects(fsys fs.FS, names []string, count func(fsys fs.FS, name string) (int64, error), exports ...*hogapi.Coverage) *Objects {
+func CheckObjects(fsys fs.FS, names []string, count func(fsys fs.FS, name string) (int64, error), exports ...*coverage.Coverage) *Objects {
 	found := map[bounds]*objectsOf{}
 	for _, name := range names {
 		interval, isManifest, ok := exported.IntervalOf(name)
@@ -90,7 +91,7 @@ func CheckObjects(fsys fs.FS, names []string, count func(fsys fs.FS, name string
 	return o
 }
 
-func (o *Objects) check(fsys fs.FS, of bounds, runs []hogapi.CoverageRun, objects *objectsOf, count func(fs.FS, string) (int64, error)) {
+func (o *Objects) check(fsys fs.FS, of bounds, runs []coverage.Run, objects *objectsOf, count func(fs.FS, string) (int64, error)) {
 	newest := runs[0]
 	isCompleted := newest.Status == hogapi.RunStatusCompleted && newest.Records != nil
 	folders := map[string]bool{}
@@ -135,7 +136,7 @@ func (o *Objects) check(fsys fs.FS, of bounds, runs []hogapi.CoverageRun, object
 }
 
 // current returns the objects that the newest run can have written, and keeps the others.
-func (o *Objects) current(fsys fs.FS, newest hogapi.CoverageRun, objects *objectsOf) (current []string, err error) {
+func (o *Objects) current(fsys fs.FS, newest coverage.Run, objects *objectsOf) (current []string, err error) {
 	isOlder := func(name string) (bool, error) {
 		info, err := fs.Stat(fsys, name)
 		if err != nil {
@@ -214,8 +215,8 @@ func (o *Objects) Notes() (notes []string) {
 
 // runsOf returns the runs of each interval, the newest first. An interval that two exports have is left out: their
 // objects cannot be told apart.
-func runsOf(exports []*hogapi.Coverage) map[bounds][]hogapi.CoverageRun {
-	all := map[bounds][]hogapi.CoverageRun{}
+func runsOf(exports []*coverage.Coverage) map[bounds][]coverage.Run {
+	all := map[bounds][]coverage.Run{}
 	seen, of := map[uuid.UUID]bool{}, map[bounds]uuid.UUID{}
 	for _, c := range exports {
 		for _, i := range c.Intervals {
@@ -239,7 +240,7 @@ func runsOf(exports []*hogapi.Coverage) map[bounds][]hogapi.CoverageRun {
 			delete(all, b)
 			continue
 		}
-		slices.SortFunc(runs, func(a, b hogapi.CoverageRun) int { return b.CreatedAt.Compare(a.CreatedAt) })
+		slices.SortFunc(runs, func(a, b coverage.Run) int { return b.CreatedAt.Compare(a.CreatedAt) })
 	}
 	return all
 }
@@ -248,7 +249,7 @@ func runsOf(exports []*hogapi.Coverage) map[bounds][]hogapi.CoverageRun {
 // written, for a bucket that may not be listed: those that the manifests name, if the export bounds the size of its
 // files, else one for each run. A manifest that cannot be read is [ErrCannotTell]. Objects that no such run names are
 // not found: the report of a comparison must say so.
-func NamedObjects(fsys fs.FS, prefix string, e *hogapi.BatchExport, c *hogapi.Coverage) (names []string, err error) {
+func NamedObjects(fsys fs.FS, prefix string, e *hogapi.BatchExport, c *coverage.Coverage) (names []string, err error) {
 	config, _, _ := configs.Encode(e.Destination.Config)
 	layout, err := exported.LayoutOf(string(e.Destination.Type), string(e.Model), config)
 	if err != nil {
@@ -264,9 +265,9 @@ func NamedObjects(fsys fs.FS, prefix string, e *hogapi.BatchExport, c *hogapi.Co
 		}
 		return name, nil
 	}
-	runs := runsOf([]*hogapi.Coverage{c})
+	runs := runsOf([]*coverage.Coverage{c})
 	for _, of := range slices.SortedFunc(maps.Keys(runs), bounds.compare) {
-		isWritten := slices.ContainsFunc(runs[of], func(run hogapi.CoverageRun) bool {
+		isWritten := slices.ContainsFunc(runs[of], func(run coverage.Run) bool {
 			return run.Status == hogapi.RunStatusCompleted && (run.Records == nil || *run.Records > 0)
 		})
 		if !isWritten {

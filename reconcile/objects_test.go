@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/coverage"
 	"github.com/hogapi/hogapi/destination"
 	"github.com/hogapi/hogapi/opt"
 )
@@ -23,7 +24,7 @@ import (
 type bucket struct {
 	fstest.MapFS
 
-	coverage hogapi.Coverage
+	coverage coverage.Coverage
 }
 
 // keyedBucket has the objects whose keys begin with /events/.
@@ -38,7 +39,7 @@ func (b keyedBucket) ReadKey(key string) ([]byte, error) {
 }
 
 func newBucket() *bucket {
-	return &bucket{fstest.MapFS{}, hogapi.Coverage{ExportID: uuid.New()}}
+	return &bucket{fstest.MapFS{}, coverage.Coverage{ExportID: uuid.New()}}
 }
 
 // hour is the beginning of an interval.
@@ -51,11 +52,11 @@ func named(n int) string {
 
 // run adds a run of an interval that began so many minutes after its end.
 func (b *bucket) run(n, minutes int, status hogapi.RunStatus, records int64) {
-	run := hogapi.CoverageRun{ID: uuid.New(), Status: status, Start: hour(n), End: hour(n + 1), CreatedAt: hour(n + 1).Add(time.Duration(minutes)*time.Minute + 900*time.Millisecond)}
+	run := coverage.Run{ID: uuid.New(), Status: status, Start: hour(n), End: hour(n + 1), CreatedAt: hour(n + 1).Add(time.Duration(minutes)*time.Minute + 900*time.Millisecond)}
 	if records >= 0 {
 		run.Records = &records
 	}
-	b.coverage.Intervals = append(b.coverage.Intervals, hogapi.CoverageInterval{Start: hour(n), End: hour(n + 1), Runs: []hogapi.CoverageRun{run}})
+	b.coverage.Intervals = append(b.coverage.Intervals, coverage.Interval{Start: hour(n), End: hour(n + 1), Runs: []coverage.Run{run}})
 }
 
 // put writes an object so many minutes after the end of its interval.

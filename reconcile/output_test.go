@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/coverage"
 )
 
 // A report in files: each uuid is in the file of its class, the page loads nothing, and hostile names stay texts.
@@ -108,22 +109,22 @@ func TestRepairOfAReport(t *testing.T) {
 	assert.Equal(t, `"timestamp"`, SQL(nil, Redshift, Table{Name: "events", TeamID: 1}).table.Timestamp, "a reserved word there")
 	assert.Equal(t, "nothing to repair: no row is known to be missing or doubled", (&Report{}).Repair(nil).String())
 
-	c := &hogapi.Coverage{}
+	c := &coverage.Coverage{}
 	for hour := range 60 {
-		run := hogapi.CoverageRun{Status: hogapi.RunStatusCompleted}
-		c.Intervals = append(c.Intervals, hogapi.CoverageInterval{
-			Start: at.Add(time.Duration(hour) * time.Hour), End: at.Add(time.Duration(hour+1) * time.Hour), State: hogapi.IntervalCompleted, Runs: []hogapi.CoverageRun{run},
+		run := coverage.Run{Status: hogapi.RunStatusCompleted}
+		c.Intervals = append(c.Intervals, coverage.Interval{
+			Start: at.Add(time.Duration(hour) * time.Hour), End: at.Add(time.Duration(hour+1) * time.Hour), State: coverage.StateCompleted, Runs: []coverage.Run{run},
 		})
 	}
 	var marked []int
 	for i, x := range r.Mark(c).Intervals {
-		if x.State == hogapi.IntervalFailed {
+		if x.State == coverage.StateFailed {
 			marked = append(marked, i)
 			assert.Empty(t, x.Runs)
 		}
 	}
 	assert.Equal(t, []int{1, 2, 3, 50}, marked, "of a row that arrived at the end of an hour, the next hour too")
-	assert.Equal(t, hogapi.IntervalCompleted, c.Intervals[1].State, "the coverage itself stays")
+	assert.Equal(t, coverage.StateCompleted, c.Intervals[1].State, "the coverage itself stays")
 }
 
 // Mark calls a gap empty if the rows that arrived in it are missing, and no other shows that a run has written some of them.
@@ -133,23 +134,23 @@ func TestMarkOfLeftovers(t *testing.T) {
 	row := func(at time.Time, late time.Duration) stored { return stored{uuid.New(), "e", "p", at, at.Add(late)} }
 	for name, tt := range map[string]struct {
 		missing, there []stored
-		state          hogapi.IntervalState
+		state          coverage.State
 		want           bool
 	}{
-		"all are missing":           {[]stored{row(begin, 0), row(begin.Add(50*time.Minute), 0)}, nil, hogapi.IntervalFailed, false},
-		"one is there":              {[]stored{row(begin, 0)}, []stored{row(begin.Add(time.Minute), 0)}, hogapi.IntervalFailed, true},
-		"of the next run":           {[]stored{row(begin, 0)}, []stored{row(begin.Add(59*time.Minute), 0)}, hogapi.IntervalCancelled, false},
-		"of another arrival":        {[]stored{row(begin, 0)}, []stored{row(begin.Add(time.Minute), 3*time.Hour)}, hogapi.IntervalFailed, false},
-		"a late one is missing":     {[]stored{row(begin.Add(-50*time.Hour), 50*time.Hour)}, []stored{row(begin.Add(time.Minute), 0)}, hogapi.IntervalFailed, true},
-		"completed, some are there": {[]stored{row(begin.Add(-50*time.Hour), 50*time.Hour)}, []stored{row(begin.Add(time.Minute), 0)}, hogapi.IntervalCompleted, true},
-		"nothing is missing":        {nil, []stored{row(begin, 0)}, hogapi.IntervalFailed, true},
+		"all are missing":           {[]stored{row(begin, 0), row(begin.Add(50*time.Minute), 0)}, nil, coverage.StateFailed, false},
+		"one is there":              {[]stored{row(begin, 0)}, []stored{row(begin.Add(time.Minute), 0)}, coverage.StateFailed, true},
+		"of the next run":           {[]stored{row(begin, 0)}, []stored{row(begin.Add(59*time.Minute), 0)}, coverage.StateCancelled, false},
+		"of another arrival":        {[]stored{row(begin, 0)}, []stored{row(begin.Add(time.Minute), 3*time.Hour)}, coverage.StateFailed, false},
+		"a late one is missing":     {[]stored{row(begin.Add(-50*time.Hour), 50*time.Hour)}, []stored{row(begin.Add(time.Minute), 0)}, coverage.StateFailed, true},
+		"completed, some are there": {[]stored{row(begin.Add(-50*time.Hour), 50*time.Hour)}, []stored{row(begin.Add(time.Minute), 0)}, coverage.StateCompleted, true},
+		"nothing is missing":        {nil, []stored{row(begin, 0)}, coverage.StateFailed, true},
 	} {
 		service := &memory{rows: slices.Concat(tt.missing, tt.there)}
 		r := compare(t, service, &memory{rows: tt.there}, &Options{From: begin.AddDate(0, 0, -5), To: modelEnd, now: func() time.Time { return modelEnd.Add(2 * time.Hour) }})
-		c := &hogapi.Coverage{Intervals: []hogapi.CoverageInterval{{Start: begin, End: begin.Add(time.Hour), State: tt.state, Leftovers: tt.state != hogapi.IntervalCompleted}}}
+		c := &coverage.Coverage{Intervals: []coverage.Interval{{Start: begin, End: begin.Add(time.Hour), State: tt.state, Leftovers: tt.state != coverage.StateCompleted}}}
 		assert.Equal(t, tt.want, r.Mark(c).Intervals[0].Leftovers, "%s: %v", name, r.Arrived)
 		r.Cut = 1
-		assert.Equal(t, tt.want || tt.state != hogapi.IntervalCompleted, r.Mark(c).Intervals[0].Leftovers, name)
+		assert.Equal(t, tt.want || tt.state != coverage.StateCompleted, r.Mark(c).Intervals[0].Leftovers, name)
 	}
 }
 

@@ -8,8 +8,8 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/hogapi/hogapi"
-	"github.com/hogapi/hogapi/internal/coverage"
+	"github.com/hogapi/hogapi/coverage"
+	calendar "github.com/hogapi/hogapi/internal/coverage"
 	"github.com/hogapi/hogapi/internal/errtext"
 )
 
@@ -64,23 +64,23 @@ func (r *Report) Repair(destination Side) *Repair {
 // slack is the time from the arrival of a row to its storing, by which an export goes.
 const slack = 2 * time.Minute
 
-// Mark returns a copy of a coverage with what the comparison has found, for [hogapi.BatchExportsService.PlanRepair]. A
+// Mark returns a copy of a coverage with what the comparison has found, for [coverage.MakePlan]. A
 // completed interval that should have sent a missing row counts as failed, and is exported again. In a table that does not
 // merge by uuid, its other rows come twice then: see Repair for a way that sends the missing rows only. Of a gap in which a
 // run may have left rows, Mark says if none of them is there: rows that arrived in it are missing, no row that the comparison
-// has listed arrived in it and is there, and no hour of it has all of its rows. Otherwise it needs RepairOptions.AcceptCopies.
-func (r *Report) Mark(c *hogapi.Coverage) *hogapi.Coverage {
+// has listed arrived in it and is there, and no hour of it has all of its rows. Otherwise it needs coverage.RepairOptions.AcceptCopies.
+func (r *Report) Mark(c *coverage.Coverage) *coverage.Coverage {
 	marked := *c
 	marked.Intervals = slices.Clone(c.Intervals)
 	for i := range marked.Intervals {
 		x := &marked.Intervals[i]
-		isDone := x.State == hogapi.IntervalCompleted || x.State == hogapi.IntervalByTimestamp
+		isDone := x.State == coverage.StateCompleted || x.State == coverage.StateByTimestamp
 		isEmpty := r.Cut == 0 && len(r.Unknown) == 0 && !r.hasRowsIn(x.Start, x.End.Add(-slack))
 		switch {
 		case !isDone && !(x.Leftovers && x.State.IsGap()) || !r.hasMissingIn(x.Start, x.End):
 		case isDone:
-			x.State, x.Runs, x.Records, x.Bytes = hogapi.IntervalFailed, nil, nil, nil
-			x.Leftovers, x.ComparedAt = !isEmpty && !coverage.IsObjectStore(string(c.Destination)), r.CheckedAt
+			x.State, x.Runs, x.Records, x.Bytes = coverage.StateFailed, nil, nil, nil
+			x.Leftovers, x.ComparedAt = !isEmpty && !calendar.IsObjectStore(string(c.Destination)), r.CheckedAt
 		case isEmpty && !r.From.After(x.Start) && !r.To.Before(x.End):
 			x.Leftovers, x.ComparedAt = false, r.CheckedAt
 		}
@@ -119,8 +119,8 @@ func (p *Repair) String() string {
 		b.AddLine("%s: %d rows are missing", d.Day, len(d.UUIDs))
 	}
 	if len(p.Arrivals) > 0 {
-		b.AddLine("Either export these intervals again: PlanRepair, with the coverage that Mark returns.")
-		b.AddLine("Or download the time of arrival with FileDownloads.Range, and load only the rows with the uuids of missing.uuids.")
+		b.AddLine("Either export these intervals again: MakePlan, with the coverage that Mark returns.")
+		b.AddLine("Or download the time of arrival with coverage.DownloadRange, and load only the rows with the uuids of missing.uuids.")
 	}
 	if p.Doubled > 0 && p.Dedupe == "" {
 		b.AddLine("Doubled rows: %s. No statement is known that removes them there.", number(p.Doubled))

@@ -12,7 +12,7 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/coverage"
 	"github.com/hogapi/hogapi/examples/internal/demo"
 	"github.com/hogapi/hogapi/hogapitest"
 )
@@ -37,21 +37,21 @@ func run(ctx context.Context, out io.Writer, args []string) error {
 		if err != nil {
 			return err
 		}
-		coverage, err := client.BatchExports.Coverage(ctx, export.ID, nil)
+		covered, err := coverage.Of(ctx, client, export.ID, nil)
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(out, "%s\n\n", coverage)
-		plan, err := client.BatchExports.PlanRepair(ctx, coverage, nil)
+		fmt.Fprintf(out, "%s\n\n", covered)
+		plan, err := coverage.MakePlan(ctx, client, covered, nil)
 		if err == nil && len(plan.Steps) > 0 && (*sure || fake != nil) {
-			var report *hogapi.RepairReport
-			report, err = client.BatchExports.Repair(ctx, plan, &hogapi.RepairOptions{Watch: demo.Watch(fake)})
+			var report *coverage.Report
+			report, err = coverage.Repair(ctx, client, plan, &coverage.RepairOptions{Watch: demo.Watch(fake)})
 			if report != nil && report.After != nil {
-				coverage = report.After
+				covered = report.After
 			}
 		}
-		if fmt.Fprintf(out, "%s\n\n", plan); err != nil || len(coverage.Gaps()) > 0 {
-			open = append(open, fmt.Errorf("%s: gaps that are not exported: %d", export.Name, len(coverage.Gaps())), err)
+		if fmt.Fprintf(out, "%s\n\n", plan); err != nil || len(covered.Gaps()) > 0 {
+			open = append(open, fmt.Errorf("%s: gaps that are not exported: %d", export.Name, len(covered.Gaps())), err)
 		}
 	}
 	return errors.Join(open...)

@@ -13,6 +13,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/coverage"
 	"github.com/hogapi/hogapi/destination"
 )
 
@@ -38,7 +39,7 @@ func (s *smoke) reads() []check {
 			return fmt.Sprint(len(page.Results), " lines"), nil
 		})},
 		{"coverage of the last 7 days", s.ofExport(func(ctx context.Context, id uuid.UUID) (string, error) {
-			found, err := c.BatchExports.Coverage(ctx, id, &hogapi.CoverageOptions{From: time.Now().AddDate(0, 0, -7)})
+			found, err := coverage.Of(ctx, c, id, &coverage.Options{From: time.Now().AddDate(0, 0, -7)})
 			if err != nil {
 				return "", err
 			}

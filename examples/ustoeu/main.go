@@ -30,6 +30,7 @@ import (
 	"time"
 
 	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/coverage"
 	"github.com/hogapi/hogapi/examples/internal/demo"
 	"github.com/hogapi/hogapi/formats"
 	"github.com/hogapi/hogapi/formats/parquet"
@@ -109,10 +110,10 @@ func (m *move) run(ctx context.Context, files []string) (err error) {
 // download lets the first project export the days to files, by weeks, and returns them. They are Parquet, which the service
 // writes unless it is asked for another format.
 func (m *move) download(ctx context.Context) (files []string, err error) {
-	options := &hogapi.RangeOptions{
+	options := &coverage.RangeOptions{
 		Folder: filepath.Join(m.folder, "export"), File: hogapi.FileOptions{Compression: hogapi.FileCompressionZstd}, Watch: m.watch,
 	}
-	for file, err := range m.from.FileDownloads.Range(ctx, m.begin, m.end, options) {
+	for file, err := range coverage.DownloadRange(ctx, m.from, m.begin, m.end, options) {
 		if err != nil {
 			return nil, fmt.Errorf("the export: %w; the same command continues", err)
 		}

@@ -84,7 +84,7 @@ func (l AgeLine) Refuse(b Begin) *outgoing.Refusal {
 	}
 	return outgoing.Refuse("interval from", b.First.StartText(), fmt.Sprintf("%s, or the option AcceptRowsByTimestamp: the service would choose "+
 		"these events by timestamp, not by arrival as the schedule does; where the range was exported before, late events are left out, %s; "+
-		"BatchExports.Coverage and PlanRepair find gaps and repair them without harm", want, again))
+		"coverage.Of and MakePlan find gaps and repair them without harm", want, again))
 }
 
 const replaced = "and the new objects replace the old ones, with the late events that only they hold"

@@ -86,7 +86,7 @@ func (m Model) WhyEmpty(whole Span, parts []Span) string {
 		when = "the time from " + parts[0].StartText() + " to " + outgoing.Time(parts[len(parts)-1].End)
 	}
 	if m.Choosing == ByAge {
-		return text + "no row has a timestamp in " + when + ": only FileDownloads.Range gets rows that arrived in it"
+		return text + "no row has a timestamp in " + when + ": only coverage.DownloadRange gets rows that arrived in it"
 	}
 	return text + "the service found no rows in " + when
 }

@@ -93,7 +93,7 @@ func (s Schedule) CheckBounds(r Range) *outgoing.Refusal {
 	if _, ok := Step(s.Interval); !ok || r.Start.IsBeginning() {
 		return nil
 	}
-	const instead = "; BatchExport.BackfillRange makes such a range, and FileDownloads.Range gets exactly this time"
+	const instead = "; BatchExport.BackfillRange makes such a range, and coverage.DownloadRange gets exactly this time"
 	if !r.Start.IsDate() {
 		end := r.End.t
 		if r.End.IsCaughtUp() {
@@ -137,7 +137,7 @@ func (s Schedule) CheckRetry(run Span) *outgoing.Refusal {
 	}
 	return outgoing.Refuse("run interval", outgoing.Time(run.Start)+" to "+outgoing.Time(run.End), fmt.Sprintf(
 		"intervals of today's schedule, which was changed since: the service would export %s instead. Backfill the intervals that contain the run, from %s to %s, "+
-			"or get exactly this time by FileDownloads.Range", would, s.nearest(run.Start, false), s.nearest(run.End, true)))
+			"or get exactly this time by coverage.DownloadRange", would, s.nearest(run.Start, false), s.nearest(run.End, true)))
 }
 
 // nearest returns the bound of the schedule at or before a time, or at or after it.

@@ -60,6 +60,9 @@ type interval struct {
 // RecentOnly is the length of an interval for which the service reads a table of recent events only, whatever the age.
 const RecentOnly = 5 * time.Minute
 
+// WantNotRecentOnly is what is wanted instead.
+const WantNotRecentOnly = "another length than 5 minutes, for which the service reads recent events only: add or leave out a second"
+
 const (
 	rangeFormat = "range"
 	stamp       = "2006-01-02T150405Z" // in names of files

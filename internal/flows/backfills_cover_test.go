@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/coverage"
 )
 
 type object = map[string]any
@@ -138,7 +139,7 @@ func TestWaitBelievesCoverAndNotCounts(t *testing.T) {
 				ran("Completed", "28T03", "28T04", own, "28T12").ran("Completed", "28T04", "28T05", own, "28T12").ran("Completed", "28T05", "28T06", own, "28T12"),
 			from: "28T00", to: "28T06",
 			text: "the backfill left out the time from 2026-11-28T00:00:00Z to 2026-11-28T03:00:00Z, in which no event has a timestamp: " +
-				"rows that arrived there may be missing, and only FileDownloads.Range gets them",
+				"rows that arrived there may be missing, and only coverage.DownloadRange gets them",
 			matches: hogapi.ErrLeftOut, state: "50 %, 3 runs completed, 0 failed",
 			parts: []hogapi.BackfillPart{{Start: at("28T00"), End: at("28T03"), Reason: hogapi.BackfillLeftOut}},
 		},
@@ -257,7 +258,7 @@ func TestBoundsOfAnotherScheduleAreRefused(t *testing.T) {
 	hours := func() *small { return hourlySmall("27T00", "28T00", nil) }
 	http := func(s *small) *small { return s.with("destination", object{"type": "HTTP", "config": object{}}) }
 	days := func() *small { return hours().with("interval", "day").with("offset_hour", 5) }
-	const downloads = "FileDownloads.Range"
+	const downloads = "coverage.DownloadRange"
 	for name, tt := range map[string]struct {
 		server   *small
 		backfill *hogapi.BackfillRange // nil: a retry
@@ -311,63 +312,63 @@ func TestCoverageOfMovedBackfills(t *testing.T) {
 	for name, tt := range map[string]struct {
 		server   *small
 		from, to string
-		states   []hogapi.IntervalState
+		states   []coverage.State
 	}{
 		"2 of 4 hours, since the first event is at 02:20": {
 			hourlySmall("28T00", "28T04", object{"adjusted_start_at": at("28T02")}).ran("Completed", "28T02", "28T03", own, "28T12").ran("Completed", "28T03", "28T04", own, "28T12"),
-			"28T00", "28T04", []hogapi.IntervalState{"never_scheduled", "never_scheduled", "completed", "completed"},
+			"28T00", "28T04", []coverage.State{"never_scheduled", "never_scheduled", "completed", "completed"},
 		},
 		"1 hour of 24, since its run had the same end": {
 			hourlySmall("27T00", "28T00", nil).with("interval", "day").ran("Completed", "27T23", "28T00", nil, "28T12"),
-			"27T00", "28T00", []hogapi.IntervalState{"partly_covered"},
+			"27T00", "28T00", []coverage.State{"partly_covered"},
 		},
 		"the day before, by a day that begins at 05:00": {
 			hourlySmall("27T00", "28T00", nil).with("interval", "day").ran("Completed", "26T05", "27T05", own, "28T12"),
-			"27T00", "28T00", []hogapi.IntervalState{"partly_covered"},
+			"27T00", "28T00", []coverage.State{"partly_covered"},
 		},
 		"asked for 18 days, of which 17 are empty": {
 			hourlySmall("10T00", "27T04", object{"adjusted_start_at": at("27T03")}).ran("Completed", "27T03", "27T04", own, "28T12"),
-			"27T03", "27T04", []hogapi.IntervalState{"completed"},
+			"27T03", "27T04", []coverage.State{"completed"},
 		},
 		"begun an hour earlier than asked, past the age line": {
 			hourlySmall("23T11", "23T12", object{"adjusted_start_at": at("23T10")}).ran("Completed", "23T11", "23T12", own, "28T12"),
-			"23T11", "23T12", []hogapi.IntervalState{"completed_by_timestamp"},
+			"23T11", "23T12", []coverage.State{"completed_by_timestamp"},
 		},
 		"records failed in an hour of two": {
 			hourlySmall("28T10", "28T12", nil).ran("Completed", "28T10", "28T11", own, "28T12").ran("Completed", "28T11", "28T12", own, "28T12").lost(2),
-			"28T10", "28T12", []hogapi.IntervalState{"completed", "records_failed"},
+			"28T10", "28T12", []coverage.State{"completed", "records_failed"},
 		},
 		"and a retry brought them": {
 			hourlySmall("28T11", "28T12", nil).ran("Completed", "28T11", "28T12", nil, "28T12").lost(2).ran("Completed", "28T11", "28T12", own, "28T13"),
-			"28T11", "28T12", []hogapi.IntervalState{"completed"},
+			"28T11", "28T12", []coverage.State{"completed"},
 		},
 		"an object that a run without all records has replaced": {
 			hourlySmall("28T11", "28T12", nil).with("destination", object{"type": "AwsS3", "config": object{}}).
 				ran("Completed", "28T11", "28T12", nil, "28T12").ran("Completed", "28T11", "28T12", own, "28T13").lost(2),
-			"28T11", "28T12", []hogapi.IntervalState{"records_failed"},
+			"28T11", "28T12", []coverage.State{"records_failed"},
 		},
 		"the run under way brings only what is covered": {
 			hourlySmall("27T00", "27T12", nil).with("interval", "day").ran("Completed", "27T00", "27T12", own, "28T12").ran("Running", "27T00", "27T12", own, "28T14"),
-			"27T00", "28T00", []hogapi.IntervalState{"partly_covered"},
+			"27T00", "28T00", []coverage.State{"partly_covered"},
 		},
 		"1 hour of 24 is under way": {
 			hourlySmall("27T00", "28T00", nil).with("interval", "day").ran("Running", "27T23", "28T00", nil, "28T14"),
-			"27T00", "28T00", []hogapi.IntervalState{"never_scheduled"},
+			"27T00", "28T00", []coverage.State{"never_scheduled"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			server := tt.server.with("created_at", at("01T00")).with("last_updated_at", at("01T00"))
-			c, err := server.client(t).BatchExports.Coverage(t.Context(), smallID, &hogapi.CoverageOptions{From: at(tt.from), To: at(tt.to)})
+			c, err := coverage.Of(t.Context(), server.client(t), smallID, &coverage.Options{From: at(tt.from), To: at(tt.to)})
 			require.NoError(t, err)
-			var states []hogapi.IntervalState
+			var states []coverage.State
 			for _, x := range c.Intervals {
 				states = append(states, x.State)
 			}
 			assert.Equal(t, tt.states, states)
-			isLacking := func(s hogapi.IntervalState) bool { return s != hogapi.IntervalCompleted }
+			isLacking := func(s coverage.State) bool { return s != coverage.StateCompleted }
 			assert.Equal(t, !slices.ContainsFunc(states, isLacking), c.IsExported())
-			plan, err := server.client(t).BatchExports.PlanRepair(t.Context(), c, nil)
+			plan, err := coverage.MakePlan(t.Context(), server.client(t), c, nil)
 			require.NoError(t, err)
 			assert.Equal(t, len(c.Gaps()) > 0, len(plan.Steps) > 0, "a gap without a step")
 		})

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/coverage"
 	"github.com/hogapi/hogapi/hogapitest"
 )
 
@@ -88,9 +89,9 @@ func TestBackfillThatJoinsACancelledRun(t *testing.T) {
 				require.ErrorIs(t, err, tt.matches)
 			}
 			assert.Equal(t, tt.state, state.String(), name)
-			covered, err := client.BatchExports.Coverage(t.Context(), export, &hogapi.CoverageOptions{From: from, To: midnight})
+			covered, err := coverage.Of(t.Context(), client, export, &coverage.Options{From: from, To: midnight})
 			require.NoError(t, err)
-			plan, err := client.BatchExports.PlanRepair(t.Context(), covered, nil)
+			plan, err := coverage.MakePlan(t.Context(), client, covered, nil)
 			require.NoError(t, err)
 			assert.Equal(t, tt.plan, brief(plan), "%s: %v", name, covered)
 		})

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/coverage"
 	"github.com/hogapi/hogapi/hogapitest"
 	"github.com/hogapi/hogapi/reconcile"
 )
@@ -25,7 +26,7 @@ func TestRepairAsksBeforeItAddsCopies(t *testing.T) {
 		b := newBroken(t, 40, hogapitest.Export{DestinationType: "Postgres"}, map[int]hogapi.RunStatus{
 			30: "", 12: hogapi.RunStatusFailed, 9: hogapi.RunStatusFailedBilling, 5: hogapi.RunStatusCancelled, 3: hogapi.RunStatus("Terminated"),
 		})
-		yes := &hogapi.RepairOptions{AcceptCopies: true}
+		yes := &coverage.RepairOptions{AcceptCopies: true}
 		accepted, careful := b.plan(t, yes), b.plan(t, nil)
 		const added, left = "backfill as_scheduled 1 planned", "backfill as_scheduled 1 left_to_you"
 		assert.Equal(t, []string{added, added, added, added, added}, brief(accepted))
@@ -35,16 +36,16 @@ func TestRepairAsksBeforeItAddsCopies(t *testing.T) {
 		}
 
 		for range 2 { // another process has the plan, and not the yes
-			report, err := b.client.BatchExports.Repair(t.Context(), accepted, nil)
+			report, err := coverage.Repair(t.Context(), b.client, accepted, nil)
 			require.NoError(t, err)
 			assert.Len(t, report.After.Gaps(), 3)
 			assert.Contains(t, accepted.Steps[1].Result, "may be in the table")
 			assert.Len(t, b.project.Backfills(b.export), 2)
 		}
-		report, err := b.client.BatchExports.Repair(t.Context(), b.plan(t, yes), yes)
+		report, err := coverage.Repair(t.Context(), b.client, b.plan(t, yes), yes)
 		require.NoError(t, err)
 		assert.Empty(t, report.After.Gaps())
-		twice := func(x hogapi.CoverageInterval) bool { return x.Leftovers }
+		twice := func(x coverage.Interval) bool { return x.Leftovers }
 		assert.True(t, slices.ContainsFunc(report.After.Intervals, twice))
 		assert.Contains(t, report.After.String(), "completed perhaps twice")
 	})
@@ -77,15 +78,15 @@ func TestRepairDoesNotRepeatItsOwnPart(t *testing.T) {
 				}
 				plan := b.plan(t, nil)
 				b.project.NextRuns(hogapitest.Outcome{Status: "Failed", Error: "connection reset", Written: 60})
-				_, err := b.client.BatchExports.Repair(t.Context(), plan, nil)
+				_, err := coverage.Repair(t.Context(), b.client, plan, nil)
 				require.ErrorContains(t, err, "connection reset")
-				report, err := b.client.BatchExports.Repair(t.Context(), plan, nil)
+				report, err := coverage.Repair(t.Context(), b.client, plan, nil)
 				require.NoError(t, err)
 				assert.Equal(t, tt.rows, rows())
 				assert.Equal(t, tt.rows < 100, len(report.After.Gaps()) > 0)
-				assert.Equal(t, tt.rows < 100, plan.Steps[0].State == hogapi.RepairLeft, plan)
-				yes := &hogapi.RepairOptions{AcceptCopies: true}
-				report, err = b.client.BatchExports.Repair(t.Context(), b.plan(t, yes), yes)
+				assert.Equal(t, tt.rows < 100, plan.Steps[0].State == coverage.StepLeft, plan)
+				yes := &coverage.RepairOptions{AcceptCopies: true}
+				report, err = coverage.Repair(t.Context(), b.client, b.plan(t, yes), yes)
 				require.NoError(t, err)
 				assert.Empty(t, report.After.Gaps())
 			})
@@ -121,17 +122,17 @@ func TestRepairByAComparison(t *testing.T) {
 					r.Arrived = []reconcile.Span{{From: at.Truncate(5 * time.Minute), To: at.Truncate(5 * time.Minute).Add(5 * time.Minute)}}
 				}
 				time.Sleep(time.Minute)
-				c, err := b.client.BatchExports.Coverage(t.Context(), b.export, nil)
+				c, err := coverage.Of(t.Context(), b.client, b.export, nil)
 				require.NoError(t, err)
-				plan, err := b.client.BatchExports.PlanRepair(t.Context(), r.Mark(c), nil)
+				plan, err := coverage.MakePlan(t.Context(), b.client, r.Mark(c), nil)
 				require.NoError(t, err)
 				require.Len(t, plan.Steps, 1, plan)
-				assert.Equal(t, tt.needs, plan.Steps[0].State == hogapi.RepairLeft, plan)
-				_, err = b.client.BatchExports.Repair(t.Context(), plan, nil)
+				assert.Equal(t, tt.needs, plan.Steps[0].State == coverage.StepLeft, plan)
+				_, err = coverage.Repair(t.Context(), b.client, plan, nil)
 				require.NoError(t, err)
 				assert.Equal(t, tt.adds, len(b.project.Backfills(b.export)) == 1, plan)
 				if tt.adds {
-					assert.Equal(t, hogapi.RepairDone, plan.Steps[0].State, plan)
+					assert.Equal(t, coverage.StepDone, plan.Steps[0].State, plan)
 				}
 			})
 		})
@@ -153,10 +154,10 @@ func TestCoverageShowsWhatIsPerhapsTwice(t *testing.T) {
 				}
 				logs := &paths{RoundTripper: b.server.Transport()}
 				client := b.server.Client(t, hogapi.WithHTTPClient(&http.Client{Transport: logs}))
-				c, err := client.BatchExports.Coverage(t.Context(), b.export, nil)
+				c, err := coverage.Of(t.Context(), client, b.export, nil)
 				require.NoError(t, err)
 				assert.True(t, c.IsExported(), c)
-				twice := func(c *hogapi.Coverage) (hours []time.Duration) {
+				twice := func(c *coverage.Coverage) (hours []time.Duration) {
 					for _, x := range c.Intervals {
 						if x.Leftovers {
 							hours = append(hours, end.Sub(x.End)/time.Hour+1)
@@ -175,7 +176,7 @@ func TestCoverageShowsWhatIsPerhapsTwice(t *testing.T) {
 
 				time.Sleep(90 * time.Minute)
 				b.project.AddRun(b.export, hogapitest.Run{End: end.Add(time.Hour), Created: end.Add(time.Hour + time.Minute), Attempts: 2})
-				c, err = client.BatchExports.Coverage(t.Context(), b.export, &hogapi.CoverageOptions{Since: c})
+				c, err = coverage.Of(t.Context(), client, b.export, &coverage.Options{Since: c})
 				require.NoError(t, err)
 				assert.Equal(t, []time.Duration{9, 3, 0}, twice(c))
 			})
@@ -208,7 +209,7 @@ func (p *paths) count(part string) (n int) {
 func TestCoverageWithoutALog(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBroken(t, 5, hogapitest.Export{DestinationType: "Postgres"}, nil, hogapitest.WithEra(hogapitest.E1))
-		c, err := b.client.BatchExports.Coverage(t.Context(), b.export, nil)
+		c, err := coverage.Of(t.Context(), b.client, b.export, nil)
 		require.NoError(t, err)
 		assert.Contains(t, c.String(), "The log of the export cannot be read: status 403")
 	})

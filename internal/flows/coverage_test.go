@@ -14,8 +14,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/coverage"
 	"github.com/hogapi/hogapi/hogapitest"
-	"github.com/hogapi/hogapi/internal/coverage"
+	calendar "github.com/hogapi/hogapi/internal/coverage"
 	"github.com/hogapi/hogapi/ops"
 )
 
@@ -40,7 +41,7 @@ func exportOf(p *hogapitest.Project, hours int, x hogapitest.Export, except map[
 	return id
 }
 
-func states(c *hogapi.Coverage) (all []string) {
+func states(c *coverage.Coverage) (all []string) {
 	for _, x := range c.Intervals {
 		all = append(all, fmt.Sprint(c.CheckedAt.Truncate(time.Hour).Sub(x.End).Hours()+1, " ", x.State))
 	}
@@ -67,7 +68,7 @@ func TestCoverageNamesEachIntervalThatIsNotExported(t *testing.T) {
 	p.EditExport(id, paused, func(x *hogapitest.Export) { x.Paused = true })
 	p.EditExport(id, paused.Add(3*time.Hour), func(x *hogapitest.Export) { x.Paused = false })
 
-	c, err := server.Client(t).BatchExports.Coverage(t.Context(), id, nil)
+	c, err := coverage.Of(t.Context(), server.Client(t), id, nil)
 	require.NoError(t, err)
 	assert.Equal(t, []string{
 		"30 never scheduled", "29 never scheduled", "25 failed", "24 failed billing", "20 cancelled", "15 paused", "14 paused", "13 paused", "8 stuck",
@@ -78,8 +79,8 @@ func TestCoverageNamesEachIntervalThatIsNotExported(t *testing.T) {
 	gaps := c.Gaps()
 	require.Len(t, gaps, 5)
 	end := coverageNow.Truncate(time.Hour)
-	assert.Equal(t, hogapi.CoverageGap{Start: end.Add(-30 * time.Hour), End: end.Add(-28 * time.Hour), Intervals: 2, States: []hogapi.IntervalState{hogapi.IntervalNeverScheduled}}, gaps[0])
-	assert.Equal(t, []hogapi.IntervalState{hogapi.IntervalFailed, hogapi.IntervalFailedBilling}, gaps[1].States)
+	assert.Equal(t, coverage.Gap{Start: end.Add(-30 * time.Hour), End: end.Add(-28 * time.Hour), Intervals: 2, States: []coverage.State{coverage.StateNeverScheduled}}, gaps[0])
+	assert.Equal(t, []coverage.State{coverage.StateFailed, coverage.StateFailedBilling}, gaps[1].States)
 	text := c.String()
 	t.Log("\n" + text)
 	assert.Contains(t, text, "2026-11-25 06:00  2026-11-25 08:00          2  never scheduled\n")
@@ -87,7 +88,7 @@ func TestCoverageNamesEachIntervalThatIsNotExported(t *testing.T) {
 
 	stored, err := json.Marshal(c)
 	require.NoError(t, err)
-	var again hogapi.Coverage
+	var again coverage.Coverage
 	require.NoError(t, json.Unmarshal(stored, &again))
 	assert.Equal(t, *c, again)
 }
@@ -95,7 +96,7 @@ func TestCoverageNamesEachIntervalThatIsNotExported(t *testing.T) {
 func TestCoverageOfAnExportWithoutGaps(t *testing.T) {
 	server := hogapitest.New(hogapitest.WithClock(func() time.Time { return coverageNow }))
 	id := exportOf(server.Project(hogapitest.DefaultProject), 250, hogapitest.Export{}, nil)
-	c, err := server.Client(t).BatchExports.Coverage(t.Context(), id, nil)
+	c, err := coverage.Of(t.Context(), server.Client(t), id, nil)
 	require.NoError(t, err)
 	assert.True(t, c.IsExported())
 	assert.Empty(t, c.Gaps())
@@ -103,7 +104,7 @@ func TestCoverageOfAnExportWithoutGaps(t *testing.T) {
 	assert.LessOrEqual(t, len(server.Calls()), 3+3, "calls for 250 runs")
 
 	before := len(server.Calls())
-	continued, err := server.Client(t).BatchExports.Coverage(t.Context(), id, &hogapi.CoverageOptions{Since: c})
+	continued, err := coverage.Of(t.Context(), server.Client(t), id, &coverage.Options{Since: c})
 	require.NoError(t, err)
 	assert.Equal(t, c.Intervals, continued.Intervals)
 	assert.LessOrEqual(t, len(server.Calls())-before, 4)
@@ -118,9 +119,9 @@ func TestCallsOfACoverage(t *testing.T) {
 	hourly := p.AddExport(hogapitest.Export{Created: now.AddDate(0, 0, -33), DestinationType: "BigQuery"})
 	p.RunSchedule(shortest, nil)
 	p.RunSchedule(hourly, nil)
-	count := func(id uuid.UUID, o *hogapi.CoverageOptions) (*hogapi.Coverage, int) {
+	count := func(id uuid.UUID, o *coverage.Options) (*coverage.Coverage, int) {
 		before := len(server.Calls())
-		c, err := client.BatchExports.Coverage(t.Context(), id, o)
+		c, err := coverage.Of(t.Context(), client, id, o)
 		require.NoError(t, err)
 		assert.Empty(t, c.Gaps())
 		return c, len(server.Calls()) - before
@@ -131,9 +132,9 @@ func TestCallsOfACoverage(t *testing.T) {
 
 	c, _ = count(hourly, nil)
 	now = now.AddDate(0, 0, 1)
-	continued, calls := count(hourly, &hogapi.CoverageOptions{Since: c})
+	continued, calls := count(hourly, &coverage.Options{Since: c})
 	assert.LessOrEqual(t, calls, 4)
-	whole, _ := count(hourly, &hogapi.CoverageOptions{From: c.From})
+	whole, _ := count(hourly, &coverage.Options{From: c.From})
 	assert.Equal(t, whole.Intervals, continued.Intervals)
 }
 
@@ -142,30 +143,30 @@ func TestCoverageOfOtherTimes(t *testing.T) {
 	server := hogapitest.New(hogapitest.WithClock(func() time.Time { return coverageNow }))
 	client, p := server.Client(t), server.Project(hogapitest.DefaultProject)
 	id := exportOf(p, 200, hogapitest.Export{}, nil)
-	past, err := client.BatchExports.Coverage(t.Context(), id, &hogapi.CoverageOptions{To: coverageNow.Add(-100 * time.Hour)})
+	past, err := coverage.Of(t.Context(), client, id, &coverage.Options{To: coverageNow.Add(-100 * time.Hour)})
 	require.NoError(t, err)
-	c, err := client.BatchExports.Coverage(t.Context(), id, &hogapi.CoverageOptions{Since: past})
+	c, err := coverage.Of(t.Context(), client, id, &coverage.Options{Since: past})
 	require.NoError(t, err)
 	assert.Empty(t, exceptCompleted(states(c)))
 	assert.Len(t, c.Intervals, 200)
 
 	p.EditExport(id, coverageNow, func(x *hogapitest.Export) { x.Paused = true })
-	c, err = client.BatchExports.Coverage(t.Context(), id, &hogapi.CoverageOptions{To: coverageNow.Add(5 * time.Hour)})
+	c, err = coverage.Of(t.Context(), client, id, &coverage.Options{To: coverageNow.Add(5 * time.Hour)})
 	require.NoError(t, err)
 	assert.Equal(t, coverageNow, c.To)
 	assert.Empty(t, c.Gaps(), c)
 
-	for field, o := range map[string]*hogapi.CoverageOptions{
-		"CoverageOptions.From \"2026-12-03T12:20:00Z\": want a time in the past: it is 2026-11-26T12:20:00Z": {From: coverageNow.AddDate(0, 0, 7)},
-		"CoverageOptions.From": {From: coverageNow},
-		"CoverageOptions.To \"2026-10-17T12:20:00Z\": want From too: without it, the coverage begins at 2026-11-18T04:20:00Z": {To: coverageNow.AddDate(0, 0, -40)},
+	for field, o := range map[string]*coverage.Options{
+		"Options.From \"2026-12-03T12:20:00Z\": want a time in the past: it is 2026-11-26T12:20:00Z": {From: coverageNow.AddDate(0, 0, 7)},
+		"Options.From": {From: coverageNow},
+		"Options.To \"2026-10-17T12:20:00Z\": want From too: without it, the coverage begins at 2026-11-18T04:20:00Z": {To: coverageNow.AddDate(0, 0, -40)},
 	} {
-		c, err = client.BatchExports.Coverage(t.Context(), id, o)
+		c, err = coverage.Of(t.Context(), client, id, o)
 		require.ErrorIs(t, err, hogapi.ErrInvalid, field)
 		require.ErrorContains(t, err, field)
 		assert.Nil(t, c)
 	}
-	c, err = client.BatchExports.Coverage(t.Context(), id, &hogapi.CoverageOptions{From: coverageNow.Add(-time.Minute)})
+	c, err = coverage.Of(t.Context(), client, id, &coverage.Options{From: coverageNow.Add(-time.Minute)})
 	require.NoError(t, err)
 	assert.Empty(t, c.Gaps())
 	assert.False(t, c.IsExported(), "no interval ended in the last minute")
@@ -174,7 +175,7 @@ func TestCoverageOfOtherTimes(t *testing.T) {
 	for want, x := range map[string]hogapitest.Export{
 		nothing: {StartAt: coverageNow.Add(time.Hour), Created: coverageNow.Add(-48 * time.Hour)}, nothing + "; 1 not over yet": {Created: coverageNow.Add(-30 * time.Minute)},
 	} {
-		c, err = client.BatchExports.Coverage(t.Context(), p.AddExport(x), nil)
+		c, err = coverage.Of(t.Context(), client, p.AddExport(x), nil)
 		require.NoError(t, err)
 		assert.True(t, strings.HasSuffix(c.String(), want), c)
 		assert.False(t, c.IsExported())
@@ -190,11 +191,11 @@ func TestCoverageOfAMomentAgo(t *testing.T) {
 		client := server.Client(t)
 		_, err := client.BatchExports.Update(t.Context(), id, change)
 		require.NoError(t, err)
-		c, err := client.BatchExports.Coverage(t.Context(), id, nil)
+		c, err := coverage.Of(t.Context(), client, id, nil)
 		require.NoError(t, err)
 		require.Contains(t, c.Notes[0], "The settings before 2026-11-26T12:20:00.5Z are not known")
 		assert.Equal(t, name == "name", len(c.Gaps()) == 0, c)
-		plan, err := client.BatchExports.PlanRepair(t.Context(), c, nil)
+		plan, err := coverage.MakePlan(t.Context(), client, c, nil)
 		require.NoError(t, err)
 		assert.Empty(t, plan.Steps)
 	}
@@ -206,11 +207,11 @@ func TestCoverageByTheClockOfTheService(t *testing.T) {
 	id := exportOf(server.Project(hogapitest.DefaultProject), 200, hogapitest.Export{}, map[int]hogapi.RunStatus{110: ""})
 	for _, off := range []time.Duration{-48 * time.Hour, 48 * time.Hour} {
 		client := server.Client(t, hogapi.WithClock(func() time.Time { return coverageNow.Add(off) }))
-		c, err := client.BatchExports.Coverage(t.Context(), id, nil)
+		c, err := coverage.Of(t.Context(), client, id, nil)
 		require.NoError(t, err)
 		assert.Equal(t, coverageNow, c.CheckedAt)
 		assert.Equal(t, []string{"110 never scheduled"}, exceptCompleted(states(c)))
-		plan, err := client.BatchExports.PlanRepair(t.Context(), c, nil)
+		plan, err := coverage.MakePlan(t.Context(), client, c, nil)
 		require.NoError(t, err)
 		assert.Equal(t, []string{"backfill as_scheduled 1 planned"}, brief(plan))
 	}
@@ -226,14 +227,14 @@ func TestCoverageOnDaysOfClockChanges(t *testing.T) {
 			p := server.Project(hogapitest.DefaultProject)
 			id := p.AddExport(hogapitest.Export{Interval: interval, Timezone: "America/Havana", Created: change.AddDate(0, 0, -20), DestinationType: "BigQuery"})
 			p.RunSchedule(id, nil)
-			c, err := server.Client(t).BatchExports.Coverage(t.Context(), id, nil)
+			c, err := coverage.Of(t.Context(), server.Client(t), id, nil)
 			require.NoError(t, err)
-			states := map[hogapi.IntervalState]int{}
+			states := map[coverage.State]int{}
 			for _, x := range c.Intervals {
 				states[x.State]++
 			}
-			assert.Equal(t, want, states[hogapi.IntervalSkipped], c)
-			assert.Equal(t, len(c.Intervals)-want, states[hogapi.IntervalCompleted], c)
+			assert.Equal(t, want, states[coverage.StateSkipped], c)
+			assert.Equal(t, len(c.Intervals)-want, states[coverage.StateCompleted], c)
 			assert.Len(t, p.Runs(id), len(c.Intervals)-want)
 		}
 	}
@@ -243,16 +244,16 @@ func TestCoverageOnDaysOfClockChanges(t *testing.T) {
 func TestCoverageSinceANewerVersion(t *testing.T) {
 	server := hogapitest.New(hogapitest.WithClock(func() time.Time { return coverageNow }))
 	id := exportOf(server.Project(hogapitest.DefaultProject), 100, hogapitest.Export{}, nil)
-	since, err := server.Client(t).BatchExports.Coverage(t.Context(), id, nil)
+	since, err := coverage.Of(t.Context(), server.Client(t), id, nil)
 	require.NoError(t, err)
 	since.Intervals[0].Runs[0].Rows, since.Intervals[1].Runs[0].Status = "by_name", "Doubtful"
 	since.Intervals[2].State = "doubtful"
-	c, err := server.Client(t).BatchExports.Coverage(t.Context(), id, &hogapi.CoverageOptions{Since: since})
+	c, err := coverage.Of(t.Context(), server.Client(t), id, &coverage.Options{Since: since})
 	require.NoError(t, err)
 	assert.Equal(t, []string{"100 completed by timestamp"}, exceptCompleted(states(c)), "the run with an unknown status was read again")
 
-	assert.Len(t, coverage.Outcomes, 10)
-	for status := range coverage.Outcomes {
+	assert.Len(t, calendar.Outcomes, 10)
+	for status := range calendar.Outcomes {
 		assert.True(t, hogapi.RunStatus(status).IsKnown(), status)
 	}
 }
@@ -264,7 +265,7 @@ func TestCoverageWithoutTheActivityLog(t *testing.T) {
 	id := exportOf(p, 20, hogapitest.Export{}, map[int]hogapi.RunStatus{15: "", 5: "", 2: ""})
 	p.EditExport(id, coverageNow.Add(-210*time.Minute), func(x *hogapitest.Export) { x.Name = "renamed" })
 
-	c, err := server.Client(t).BatchExports.Coverage(t.Context(), id, nil)
+	c, err := coverage.Of(t.Context(), server.Client(t), id, nil)
 	require.NoError(t, err)
 	assert.Equal(t, []string{"15 cannot tell", "5 cannot tell", "2 never scheduled"}, exceptCompleted(states(c)))
 	require.Len(t, c.Notes, 2)
@@ -296,7 +297,7 @@ func TestCoverageWithALongActivityLog(t *testing.T) {
 				project.EditExport(id, at, func(x *hogapitest.Export) { x.Name = fmt.Sprint("renamed ", i) })
 			}
 			client := server.Client(t, hogapi.WithHTTPClient(&http.Client{Transport: pages}))
-			c, err := client.BatchExports.Coverage(t.Context(), id, nil)
+			c, err := coverage.Of(t.Context(), client, id, nil)
 			require.NoError(t, err)
 			assert.Equal(t, tt.want, exceptCompleted(states(c)))
 			assert.Len(t, server.Calls(ops.ActivityLog), tt.read)
@@ -334,7 +335,7 @@ func TestCoverageTellsHowRowsWereChosen(t *testing.T) {
 			require.NoError(t, err)
 			_, err = client.Backfills.Wait(t.Context(), ticket, &hogapi.WatchOptions{Interval: time.Millisecond})
 			require.NoError(t, err)
-			c, err := client.BatchExports.Coverage(t.Context(), id, nil)
+			c, err := coverage.Of(t.Context(), client, id, nil)
 			require.NoError(t, err)
 			assert.Equal(t, tt.want, exceptCompleted(states(c)))
 		})
@@ -346,7 +347,7 @@ func TestCoverageReturnsErrorsOfItsCalls(t *testing.T) {
 		server := hogapitest.New(hogapitest.WithClock(func() time.Time { return coverageNow }))
 		id := exportOf(server.Project(hogapitest.DefaultProject), 5, hogapitest.Export{}, nil)
 		server.Script(op, hogapitest.Status(http.StatusUnauthorized))
-		c, err := server.Client(t).BatchExports.Coverage(t.Context(), id, nil)
+		c, err := coverage.Of(t.Context(), server.Client(t), id, nil)
 		require.ErrorIs(t, err, hogapi.ErrUnauthorized, op)
 		assert.Nil(t, c)
 	}
@@ -360,24 +361,24 @@ func TestCoverageReturnsErrorsOfItsCalls(t *testing.T) {
 		server := hogapitest.New(hogapitest.WithClock(func() time.Time { return coverageNow }))
 		id := exportOf(server.Project(hogapitest.DefaultProject), 250, hogapitest.Export{}, nil)
 		server.Script(ops.RunsList, hogapitest.Slow(0), tt.fault) // on the second page
-		_, err := server.Client(t, hogapi.WithRetryPolicy(hogapi.RetryPolicy{MaxTries: 1})).BatchExports.Coverage(t.Context(), id, nil)
+		_, err := coverage.Of(t.Context(), server.Client(t, hogapi.WithRetryPolicy(hogapi.RetryPolicy{MaxTries: 1})), id, nil)
 		require.ErrorIs(t, err, tt.want, name)
 		server.SetDown(true)
-		_, err = server.Client(t, hogapi.WithRetryPolicy(hogapi.RetryPolicy{MaxTries: 1})).BatchExports.Coverage(t.Context(), id, nil)
+		_, err = coverage.Of(t.Context(), server.Client(t, hogapi.WithRetryPolicy(hogapi.RetryPolicy{MaxTries: 1})), id, nil)
 		require.ErrorAs(t, err, new(*hogapi.TransportError), "dead network")
 	}
 	client := hogapitest.New().Client(t)
-	_, err := client.BatchExports.Coverage(t.Context(), uuid.New(), nil)
+	_, err := coverage.Of(t.Context(), client, uuid.New(), nil)
 	require.ErrorIs(t, err, hogapi.ErrNotFound)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, err = client.BatchExports.Coverage(ctx, uuid.New(), nil)
+	_, err = coverage.Of(ctx, client, uuid.New(), nil)
 	require.ErrorIs(t, err, context.Canceled)
-	for field, o := range map[string]hogapi.CoverageOptions{
-		"Since": {Since: &hogapi.Coverage{}}, "To": {From: coverageNow, To: coverageNow}, "Grace": {Grace: -1},
+	for field, o := range map[string]coverage.Options{
+		"Since": {Since: &coverage.Coverage{}}, "To": {From: coverageNow, To: coverageNow}, "Grace": {Grace: -1},
 	} {
-		_, err = client.BatchExports.Coverage(t.Context(), uuid.New(), &o)
-		require.ErrorContains(t, err, "CoverageOptions."+field)
+		_, err = coverage.Of(t.Context(), client, uuid.New(), &o)
+		require.ErrorContains(t, err, "Options."+field)
 	}
 }
 
@@ -404,10 +405,10 @@ func TestCoverageOfAnExportThatNeverRan(t *testing.T) {
 		p := server.Project(hogapitest.DefaultProject)
 		id := p.AddExport(hogapitest.Export{Name: "a", Paused: true, Created: coverageNow.Add(-10 * time.Hour), DestinationType: "BigQuery", Config: map[string]any{}})
 		change(p, id)
-		c, err := server.Client(t).BatchExports.Coverage(t.Context(), id, nil)
+		c, err := coverage.Of(t.Context(), server.Client(t), id, nil)
 		require.NoError(t, err)
 		assert.Equal(t, name == "paused by a person", len(c.Gaps()) > 0, "%s: %s", name, c)
-		if plan, err := server.Client(t).BatchExports.PlanRepair(t.Context(), c, nil); assert.NoError(t, err) {
+		if plan, err := coverage.MakePlan(t.Context(), server.Client(t), c, nil); assert.NoError(t, err) {
 			assert.Equal(t, len(c.Gaps()) == 0, len(plan.Steps) == 0, "%s: %s", name, plan)
 		}
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/coverage"
 	"github.com/hogapi/hogapi/hogapitest"
 	"github.com/hogapi/hogapi/ops"
 )
@@ -136,7 +137,7 @@ func TestRangeOfFilesThatAreListedLate(t *testing.T) {
 			server.Script(ops.FileDownloadsCreate, hogapitest.Status(202, map[string]any{"id": id}))
 			client, o, to := server.Client(t), linesOnly(t.TempDir()), coverageNow.Truncate(24*time.Hour)
 			read := func() (rows []string, err error) {
-				for file, err := range client.FileDownloads.Range(t.Context(), to.AddDate(0, 0, -7), to, o) {
+				for file, err := range coverage.DownloadRange(t.Context(), client, to.AddDate(0, 0, -7), to, o) {
 					if err != nil {
 						return rows, err
 					}
@@ -180,7 +181,7 @@ func TestRangeOfAnEarlierVersionWithAPart(t *testing.T) {
 		require.ErrorContains(t, err, "has 3 files, and an earlier version of this package took 1 of them for all: move these files away")
 		require.NoError(t, os.Remove(filepath.Join(o.Folder, "2026-10-27T000000Z-2026-11-03T000000Z-1.jsonl")))
 		n := 0
-		for _, err := range client.FileDownloads.Range(t.Context(), from, from.AddDate(0, 0, 7), o) {
+		for _, err := range coverage.DownloadRange(t.Context(), client, from, from.AddDate(0, 0, 7), o) {
 			require.NoError(t, err)
 			n++
 		}
@@ -205,7 +206,7 @@ func TestRangeMakesNoIntervalOfFiveMinutes(t *testing.T) {
 			"a week and 5 minutes": {from, from.AddDate(0, 0, 7).Add(5 * time.Minute)},
 		} {
 			rows := 0
-			for file, err := range client.FileDownloads.Range(t.Context(), tt.from, tt.to, linesOnly(t.TempDir())) {
+			for file, err := range coverage.DownloadRange(t.Context(), client, tt.from, tt.to, linesOnly(t.TempDir())) {
 				require.NoError(t, err)
 				rows += bytes.Count(readFile(t, file.Path), []byte("\n"))
 				assert.NotEqual(t, 5*time.Minute, file.End.Sub(file.Start))

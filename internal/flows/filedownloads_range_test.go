@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/coverage"
 	"github.com/hogapi/hogapi/hogapitest"
 	"github.com/hogapi/hogapi/ops"
 )
@@ -34,9 +35,9 @@ func ranged(t *testing.T, options ...hogapitest.Option) (server *hogapitest.Serv
 	return server, from, from.AddDate(0, 0, 24)
 }
 
-func readRange(ctx context.Context, t *testing.T, client *hogapi.Client, from, to time.Time, o *hogapi.RangeOptions) (names []string, err error) {
+func readRange(ctx context.Context, t *testing.T, client *hogapi.Client, from, to time.Time, o *coverage.RangeOptions) (names []string, err error) {
 	t.Helper()
-	for file, err := range client.FileDownloads.Range(ctx, from, to, o) {
+	for file, err := range coverage.DownloadRange(ctx, client, from, to, o) {
 		if err != nil {
 			return names, err
 		}
@@ -47,8 +48,8 @@ func readRange(ctx context.Context, t *testing.T, client *hogapi.Client, from, t
 	return names, nil
 }
 
-func linesOnly(folder string) *hogapi.RangeOptions {
-	return &hogapi.RangeOptions{Folder: folder, File: hogapi.FileOptions{Format: hogapi.FileFormatJSONLines}}
+func linesOnly(folder string) *coverage.RangeOptions {
+	return &coverage.RangeOptions{Folder: folder, File: hogapi.FileOptions{Format: hogapi.FileFormatJSONLines}}
 }
 
 func TestRangeOfFileDownloads(t *testing.T) {
@@ -145,7 +146,7 @@ func TestRangeIsBounded(t *testing.T) {
 		}
 		require.NoError(t, err)
 		assert.Len(t, names, 2)
-		for field, bad := range map[string]*hogapi.RangeOptions{
+		for field, bad := range map[string]*coverage.RangeOptions{
 			"folder": {}, "Step": {Folder: "x", Step: time.Millisecond}, "Model": {Folder: "x", Model: hogapi.ModelHogQL}, "MaxBytes": {Folder: "x", MaxBytes: -2},
 		} {
 			_, err = readRange(t.Context(), t, client, from, to, bad)
@@ -189,7 +190,7 @@ func TestRangeMixesNoFileDownloads(t *testing.T) {
 		server.Script(ops.FileDownloadsCreate, hogapitest.Status(http.StatusAccepted, map[string]any{"id": id}))
 		server.Script(ops.FileDownloadsDownload, hogapitest.Slow(0), expired)
 		var whole []string
-		for file, err := range client.FileDownloads.Range(t.Context(), to.AddDate(0, 0, -1), to, o) {
+		for file, err := range coverage.DownloadRange(t.Context(), client, to.AddDate(0, 0, -1), to, o) {
 			if err == nil {
 				whole = append(whole, file.Path)
 				continue

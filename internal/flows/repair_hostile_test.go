@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/coverage"
 	"github.com/hogapi/hogapi/destination"
 	"github.com/hogapi/hogapi/hogapitest"
 	"github.com/hogapi/hogapi/ops"
@@ -41,10 +42,10 @@ func TestRepairExportsNoIntervalTwice(t *testing.T) {
 		plan := b.plan(t, nil)
 		failed := hogapitest.Outcome{Status: "Failed", Error: "no such bucket"}
 		b.project.NextRuns(hogapitest.Outcome{}, failed, hogapitest.Outcome{}, hogapitest.Outcome{Status: "Cancelled"})
-		_, err := b.client.BatchExports.Repair(t.Context(), plan, nil)
+		_, err := coverage.Repair(t.Context(), b.client, plan, nil)
 		require.ErrorIs(t, err, hogapi.ErrRunFailed)
 		require.Equal(t, 5, b.runsOf())
-		report, err := b.client.BatchExports.Repair(t.Context(), plan, nil)
+		report, err := coverage.Repair(t.Context(), b.client, plan, nil)
 		require.NoError(t, err)
 		assert.Equal(t, []string{"backfill as_scheduled 5 done"}, brief(plan))
 		assert.Equal(t, 5+2, b.runsOf())
@@ -62,7 +63,7 @@ func TestRepairLooksAgainAfterOthers(t *testing.T) {
 			_, err := b.client.BatchExports.Backfill(t.Context(), b.export, hogapi.BackfillRange{Start: hogapi.At(plan.Steps[0].Start), End: hogapi.At(plan.Steps[0].End)}, nil)
 			assert.NoError(t, err)
 		})
-		_, err := b.client.BatchExports.Repair(t.Context(), plan, nil)
+		_, err := coverage.Repair(t.Context(), b.client, plan, nil)
 		require.NoError(t, err)
 		assert.Equal(t, []string{"backfill as_scheduled 1 covered_already"}, brief(plan))
 		assert.Equal(t, 1, b.runsOf())
@@ -77,13 +78,13 @@ func TestRepairByTheClockOfTheService(t *testing.T) {
 		plan := b.plan(t, nil)
 		b.client = b.server.Client(t, hogapi.WithClock(func() time.Time { return coverageNow.Add(time.Since(began) - 48*time.Hour) }))
 		time.Sleep(24 * time.Hour)
-		_, err := b.client.BatchExports.Repair(t.Context(), plan, nil)
+		_, err := coverage.Repair(t.Context(), b.client, plan, nil)
 		require.ErrorContains(t, err, "which this gap has crossed since the plan")
 		assert.Empty(t, b.project.Backfills(b.export))
 
 		plan = b.plan(t, nil)
 		young := &plan.Steps[len(plan.Steps)-1] // the day meanwhile
-		_, _ = b.client.BatchExports.Repair(t.Context(), plan, nil)
+		_, _ = coverage.Repair(t.Context(), b.client, plan, nil)
 		assert.WithinDuration(t, coverageNow.Add(24*time.Hour), young.BegunAt, time.Hour)
 	})
 }
@@ -106,10 +107,10 @@ func TestRepairOverABadNetwork(t *testing.T) {
 					b := newBroken(t, 130, hogapitest.Export{}, map[int]hogapi.RunStatus{110: ""})
 					b.client = b.server.Client(t, hogapi.WithRetryPolicy(hogapi.RetryPolicy{MaxTries: 1}))
 					if op == ops.BatchExportsGet || op == ops.BackfillsList {
-						c, err := b.client.BatchExports.Coverage(t.Context(), b.export, nil)
+						c, err := coverage.Of(t.Context(), b.client, b.export, nil)
 						require.NoError(t, err)
 						b.server.Script(op, tt.fault)
-						plan, err := b.client.BatchExports.PlanRepair(t.Context(), c, nil)
+						plan, err := coverage.MakePlan(t.Context(), b.client, c, nil)
 						require.Error(t, err)
 						require.True(t, tt.want == nil || errors.Is(err, tt.want), err)
 						assert.Nil(t, plan)
@@ -119,12 +120,12 @@ func TestRepairOverABadNetwork(t *testing.T) {
 						b.server.Script(op, hogapitest.Slow(0))
 					}
 					b.server.Script(op, tt.fault)
-					_, err := b.client.BatchExports.Repair(t.Context(), plan, nil)
+					_, err := coverage.Repair(t.Context(), b.client, plan, nil)
 					require.True(t, tt.want == nil || errors.Is(err, tt.want), err)
 					_, isAnswer := errors.AsType[*hogapi.APIError](err)
 					_, isBroken := errors.AsType[*hogapi.TransportError](err)
 					require.True(t, err == nil || isAnswer || isBroken, err)
-					report, err := b.client.BatchExports.Repair(t.Context(), plan, nil)
+					report, err := coverage.Repair(t.Context(), b.client, plan, nil)
 					require.NoError(t, err)
 					assert.Empty(t, report.After.Gaps())
 					assert.Len(t, b.project.Backfills(b.export), 1)
@@ -138,22 +139,22 @@ func TestRepairOverABadNetwork(t *testing.T) {
 func TestRepairRefusesStepsThatItDoesNotKnow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBroken(t, 40, hogapitest.Export{}, map[int]hogapi.RunStatus{5: ""})
-		for field, edit := range map[string]func(*hogapi.RepairStep){
-			"Action \"restate\"":       func(s *hogapi.RepairStep) { s.Action = "restate" },
-			"Action \"file_download\"": func(s *hogapi.RepairStep) { s.Action = hogapi.RepairDownload },
-			"State":                    func(s *hogapi.RepairStep) { s.State = "" },
-			"End":                      func(s *hogapi.RepairStep) { s.End = time.Time{} },
-			"Run":                      func(s *hogapi.RepairStep) { s.Action = hogapi.RepairCancel },
+		for field, edit := range map[string]func(*coverage.Step){
+			"Action \"restate\"":       func(s *coverage.Step) { s.Action = "restate" },
+			"Action \"file_download\"": func(s *coverage.Step) { s.Action = coverage.ActionDownload },
+			"State":                    func(s *coverage.Step) { s.State = "" },
+			"End":                      func(s *coverage.Step) { s.End = time.Time{} },
+			"Run":                      func(s *coverage.Step) { s.Action = coverage.ActionCancel },
 		} {
 			plan := b.plan(t, nil)
 			edit(&plan.Steps[0])
-			_, err := b.client.BatchExports.Repair(t.Context(), plan, nil)
+			_, err := coverage.Repair(t.Context(), b.client, plan, nil)
 			require.ErrorIs(t, err, hogapi.ErrInvalid, field)
 			require.ErrorContains(t, err, "plan.Steps[0]."+field)
 		}
 		plan := b.plan(t, nil)
 		plan.AgeLine = -1
-		_, err := b.client.BatchExports.Repair(t.Context(), plan, nil)
+		_, err := coverage.Repair(t.Context(), b.client, plan, nil)
 		require.ErrorContains(t, err, "plan.AgeLine")
 		assert.Empty(t, b.project.Backfills(b.export))
 	})
@@ -198,7 +199,7 @@ func TestRepairWaitsForALongRun(t *testing.T) {
 		_, err := b.client.Runs.Retry(t.Context(), b.export, b.project.Runs(b.export)[0].ID, nil)
 		require.NoError(t, err)
 		time.Sleep(4 * time.Hour)
-		_, err = b.client.BatchExports.Repair(t.Context(), plan, nil)
+		_, err = coverage.Repair(t.Context(), b.client, plan, nil)
 		require.NoError(t, err)
 		assert.Equal(t, []string{"backfill as_scheduled 1 covered_already"}, brief(plan))
 	})
@@ -209,13 +210,13 @@ func TestRepairThatStopsFollowing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBroken(t, 40, hogapitest.Export{}, map[int]hogapi.RunStatus{5: ""}, hogapitest.WithRunDelay(time.Hour), hogapitest.WithLateRows(12))
 		plan := b.plan(t, nil)
-		_, err := b.client.BatchExports.Repair(t.Context(), plan, nil)
+		_, err := coverage.Repair(t.Context(), b.client, plan, nil)
 		require.ErrorContains(t, err, "the service accepted it, but shows no record of it")
 		assert.Equal(t, []string{"backfill as_scheduled 1 begun"}, brief(plan))
-		_, err = b.client.BatchExports.Repair(t.Context(), plan, &hogapi.RepairOptions{Watch: &hogapi.WatchOptions{Limit: time.Minute}})
+		_, err = coverage.Repair(t.Context(), b.client, plan, &coverage.RepairOptions{Watch: &hogapi.WatchOptions{Limit: time.Minute}})
 		require.ErrorContains(t, err, "WatchOptions.Limit")
 		assert.Equal(t, []string{"backfill as_scheduled 1 begun"}, brief(plan))
-		_, err = b.client.BatchExports.Repair(t.Context(), plan, nil)
+		_, err = coverage.Repair(t.Context(), b.client, plan, nil)
 		require.NoError(t, err)
 		assert.Equal(t, []string{"backfill as_scheduled 1 done"}, brief(plan))
 		assert.Len(t, b.project.Backfills(b.export), 1)
@@ -228,10 +229,10 @@ func TestRepairWithoutRows(t *testing.T) {
 		b := newBroken(t, 40, hogapitest.Export{}, map[int]hogapi.RunStatus{5: hogapi.RunStatusFailed})
 		b.project.SetRecords(b.export, func(time.Time, time.Time) int { return 0 })
 		plan := b.plan(t, nil)
-		report, err := b.client.BatchExports.Repair(t.Context(), plan, nil)
+		report, err := coverage.Repair(t.Context(), b.client, plan, nil)
 		require.NoError(t, err)
 		assert.Equal(t, []string{"backfill as_scheduled 1 left_to_you"}, brief(plan))
-		assert.Contains(t, report.String(), "only FileDownloads.Range gets rows that arrived in it")
+		assert.Contains(t, report.String(), "only coverage.DownloadRange gets rows that arrived in it")
 		assert.Len(t, report.After.Gaps(), 1)
 	})
 }
@@ -252,7 +253,7 @@ func TestRepairAfterABackfillWithoutRows(t *testing.T) {
 				b.project.AddRun(b.export, hogapitest.Run{Start: step.Start, End: step.End, Created: coverageNow.Add(time.Minute), Status: status})
 				rows, want = 1, "backfill as_scheduled 1 done"
 			}
-			_, err = b.client.BatchExports.Repair(t.Context(), plan, nil)
+			_, err = coverage.Repair(t.Context(), b.client, plan, nil)
 			require.NoError(t, err)
 			assert.Equal(t, []string{want}, brief(plan), "run %q", status)
 		})
@@ -280,13 +281,13 @@ func TestRepairWithAWrongSecondExport(t *testing.T) {
 		b := newBroken(t, 200, old, map[int]hogapi.RunStatus{150: ""}, hogapitest.WithOldService())
 		b.addEvent(150, "e")
 		credentials := destination.S3{AWSAccessKeyID: hogapi.Set(hogapi.NewSecret("id")), AWSSecretAccessKey: hogapi.Set(hogapi.NewSecret("secret"))}
-		plan := b.plan(t, &hogapi.RepairOptions{Credentials: credentials})
+		plan := b.plan(t, &coverage.RepairOptions{Credentials: credentials})
 		assert.Equal(t, "p/repair-2026-11-20T060000Z/", plan.Steps[0].Prefix)
 		assert.Contains(t, plan.String(), "a second, paused export writes the rows by timestamp to p/repair-2026-11-20T060000Z/")
-		_, err := b.client.BatchExports.Repair(t.Context(), plan, nil)
+		_, err := coverage.Repair(t.Context(), b.client, plan, nil)
 		require.ErrorContains(t, err, "RepairOptions.Credentials: want those of the plan")
 		plan.Steps[0].Export = "lake"
-		_, err = b.client.BatchExports.Repair(t.Context(), plan, &hogapi.RepairOptions{Credentials: credentials})
+		_, err = coverage.Repair(t.Context(), b.client, plan, &coverage.RepairOptions{Credentials: credentials})
 		require.ErrorContains(t, err, `the export "lake" has the prefix "p", not the plan's "p/repair-2026-11-20T060000Z/"`)
 		assert.Empty(t, b.project.Backfills(b.export))
 		assert.Len(t, b.project.Exports(), 1)
@@ -298,10 +299,10 @@ func TestRepairOfAPausedExport(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBroken(t, 40, hogapitest.Export{}, map[int]hogapi.RunStatus{5: hogapi.RunStatusFailed, 3: hogapi.RunStatusFailed})
 		plan := b.plan(t, nil)
-		_, err := b.client.BatchExports.Repair(t.Context(), plan, nil)
+		_, err := coverage.Repair(t.Context(), b.client, plan, nil)
 		require.ErrorContains(t, err, "repair when newer runs have completed")
 		require.NoError(t, b.client.BatchExports.Pause(t.Context(), b.export))
-		_, err = b.client.BatchExports.Repair(t.Context(), plan, nil)
+		_, err = coverage.Repair(t.Context(), b.client, plan, nil)
 		require.ErrorContains(t, err, "repair when newer runs have completed", "a pause does not keep the service from cancelling the backfill")
 	})
 }
@@ -310,7 +311,7 @@ func TestRepairOfAPausedExport(t *testing.T) {
 func TestTwoRepairsThatWaitForOneBackfill(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBroken(t, 40, hogapitest.Export{}, map[int]hogapi.RunStatus{5: ""}, hogapitest.WithRunDelay(time.Minute))
-		plans := []*hogapi.RepairPlan{b.plan(t, nil), b.plan(t, nil)}
+		plans := []*coverage.Plan{b.plan(t, nil), b.plan(t, nil)}
 		b.project.FailNextRuns(1, "no such bucket")
 		step := plans[0].Steps[0]
 		_, err := b.client.BatchExports.Backfill(t.Context(), b.export, hogapi.BackfillRange{Start: hogapi.At(step.Start), End: hogapi.At(step.End)}, nil)
@@ -318,7 +319,7 @@ func TestTwoRepairsThatWaitForOneBackfill(t *testing.T) {
 		ended := make(chan error)
 		for _, plan := range plans {
 			go func() {
-				_, err := b.client.BatchExports.Repair(t.Context(), plan, nil)
+				_, err := coverage.Repair(t.Context(), b.client, plan, nil)
 				ended <- err
 			}()
 		}
@@ -339,11 +340,11 @@ func TestRepairOfARunThatCannotBeCancelled(t *testing.T) {
 			end := coverageNow.Truncate(time.Hour).Add(-4 * time.Hour)
 			b.project.NextRuns(hogapitest.Outcome{OnCancel: effect, Polls: 100})
 			b.project.AddRun(b.export, hogapitest.Run{Status: "Running", Start: end.Add(-time.Hour), End: end, Created: end.Add(time.Minute)})
-			yes := &hogapi.RepairOptions{AcceptCopies: true}
+			yes := &coverage.RepairOptions{AcceptCopies: true}
 			plan := b.plan(t, yes)
 			require.Equal(t, []string{"cancel_run", "backfill"}, []string{string(plan.Steps[0].Action), string(plan.Steps[1].Action)})
 			began := time.Now()
-			_, err := b.client.BatchExports.Repair(t.Context(), plan, yes)
+			_, err := coverage.Repair(t.Context(), b.client, plan, yes)
 			require.NoError(t, err)
 			require.Less(t, time.Since(began), 10*time.Minute)
 			for i, step := range plan.Steps {

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/coverage"
 )
 
 // night is a service with one hourly export of events to Databricks, whose last whole hours have no runs. It plays the
@@ -150,22 +151,22 @@ func TestRepairOfAQuietNight(t *testing.T) {
 	defer server.Close()
 	client, err := hogapi.NewClient(hogapi.WithBaseURL(server.URL), hogapi.WithPersonalAPIKey("phx_night"), hogapi.WithProject("1"))
 	require.NoError(t, err)
-	plan := func() *hogapi.RepairPlan {
-		c, err := client.BatchExports.Coverage(t.Context(), n.export, &hogapi.CoverageOptions{From: n.hour(19)})
+	plan := func() *coverage.Plan {
+		c, err := coverage.Of(t.Context(), client, n.export, &coverage.Options{From: n.hour(19)})
 		require.NoError(t, err)
-		plan, err := client.BatchExports.PlanRepair(t.Context(), c, nil)
+		plan, err := coverage.MakePlan(t.Context(), client, c, nil)
 		require.NoError(t, err)
 		return plan
 	}
 	first := plan()
 	require.Equal(t, []string{"backfill as_scheduled 6 planned"}, brief(first))
-	report, err := client.BatchExports.Repair(t.Context(), first, &hogapi.RepairOptions{Watch: &hogapi.WatchOptions{Interval: time.Millisecond, Settle: time.Millisecond}})
+	report, err := coverage.Repair(t.Context(), client, first, &coverage.RepairOptions{Watch: &hogapi.WatchOptions{Interval: time.Millisecond, Settle: time.Millisecond}})
 	require.NoError(t, err)
 	assert.Equal(t, []string{"backfill as_scheduled 6 left_to_you"}, brief(first))
 	assert.Equal(t, []hogapi.BackfillPart{{Start: n.hour(8), End: n.hour(5), Reason: hogapi.BackfillLeftOut}}, first.Steps[0].Left)
-	for _, plan := range []*hogapi.RepairPlan{first, plan()} {
+	for _, plan := range []*coverage.Plan{first, plan()} {
 		t.Log("\n" + plan.String())
-		assert.Contains(t, plan.String(), "FileDownloads.Range")
+		assert.Contains(t, plan.String(), "coverage.DownloadRange")
 		assert.Contains(t, plan.String(), "1 left to you")
 	}
 	assert.Equal(t, []string{"file_download as_scheduled 3 left_to_you"}, brief(plan()))

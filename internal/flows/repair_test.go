@@ -20,6 +20,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/coverage"
 	"github.com/hogapi/hogapi/destination"
 	"github.com/hogapi/hogapi/hogapitest"
 	"github.com/hogapi/hogapi/integration"
@@ -43,16 +44,16 @@ func newBroken(t *testing.T, hours int, x hogapitest.Export, except map[int]hoga
 	return b
 }
 
-func (b *brokenExport) plan(t *testing.T, o *hogapi.RepairOptions) *hogapi.RepairPlan {
+func (b *brokenExport) plan(t *testing.T, o *coverage.RepairOptions) *coverage.Plan {
 	t.Helper()
-	c, err := b.client.BatchExports.Coverage(t.Context(), b.export, nil)
+	c, err := coverage.Of(t.Context(), b.client, b.export, nil)
 	require.NoError(t, err)
-	plan, err := b.client.BatchExports.PlanRepair(t.Context(), c, o)
+	plan, err := coverage.MakePlan(t.Context(), b.client, c, o)
 	require.NoError(t, err)
 	return plan
 }
 
-func brief(plan *hogapi.RepairPlan) (all []string) {
+func brief(plan *coverage.Plan) (all []string) {
 	for _, s := range plan.Steps {
 		all = append(all, fmt.Sprintf("%s %s %d %s", s.Action, s.Rows, s.Intervals, s.State))
 	}
@@ -65,13 +66,13 @@ func TestRepairOfYoungGaps(t *testing.T) {
 		plan := b.plan(t, nil)
 		assert.Equal(t, []string{"backfill as_scheduled 2 planned", "backfill as_scheduled 1 planned"}, brief(plan))
 
-		report, err := b.client.BatchExports.Repair(t.Context(), plan, nil)
+		report, err := coverage.Repair(t.Context(), b.client, plan, nil)
 		require.NoError(t, err)
 		assert.Equal(t, []string{"backfill as_scheduled 2 done", "backfill as_scheduled 1 done"}, brief(plan))
 		assert.Empty(t, report.After.Gaps(), report)
 		assert.Len(t, b.project.Backfills(b.export), 2)
 
-		_, err = b.client.BatchExports.Repair(t.Context(), plan, nil)
+		_, err = coverage.Repair(t.Context(), b.client, plan, nil)
 		require.NoError(t, err, "a plan that is done")
 		assert.Len(t, b.project.Backfills(b.export), 2)
 		assert.Equal(t, "nothing to repair", strings.Split(b.plan(t, nil).String(), "\n")[2])
@@ -89,40 +90,40 @@ func TestRepairOfADayAtTheAgeLine(t *testing.T) {
 		})
 		plan := b.plan(t, nil)
 		require.Equal(t, []string{"backfill as_scheduled 1 planned"}, brief(plan))
-		report, err := b.client.BatchExports.Repair(t.Context(), plan, nil)
+		report, err := coverage.Repair(t.Context(), b.client, plan, nil)
 		require.NoError(t, err)
 		for _, x := range report.After.Intervals {
-			assert.Contains(t, []hogapi.IntervalState{hogapi.IntervalCompleted, hogapi.IntervalNotDue}, x.State, report.After)
+			assert.Contains(t, []coverage.State{coverage.StateCompleted, coverage.StateNotDue}, x.State, report.After)
 		}
 	})
 }
 
-// Backfill, PlanRepair, Repair and Coverage measure an age by one line: of the host, or of the plan, which keeps its own.
+// Backfill, coverage.MakePlan, Repair and Coverage measure an age by one line: of the host, or of the plan, which keeps its own.
 func TestOneAgeLineForARepair(t *testing.T) {
 	cloud := []hogapi.Option{hogapi.WithBaseURL("https://eu.posthog.com")}
 	for name, tt := range map[string]struct {
 		options []hogapi.Option
-		line    time.Duration // of RepairOptions
-		rows    hogapi.RowChoice
+		line    time.Duration // of coverage.RepairOptions
+		rows    coverage.RowChoice
 		after   []string
 	}{
-		"cloud":       {cloud, 0, hogapi.RowsAsScheduled, nil},
-		"self-hosted": {nil, 0, hogapi.RowsByTimestamp, []string{"150 completed by timestamp"}},
-		"its own":     {nil, 7 * 24 * time.Hour, hogapi.RowsAsScheduled, nil},
-		"no line":     {nil, math.MaxInt64, hogapi.RowsAsScheduled, nil},
-		"a short one": {cloud, 4 * 24 * time.Hour, hogapi.RowsByTimestamp, []string{"150 completed by timestamp"}},
+		"cloud":       {cloud, 0, coverage.RowsAsScheduled, nil},
+		"self-hosted": {nil, 0, coverage.RowsByTimestamp, []string{"150 completed by timestamp"}},
+		"its own":     {nil, 7 * 24 * time.Hour, coverage.RowsAsScheduled, nil},
+		"no line":     {nil, math.MaxInt64, coverage.RowsAsScheduled, nil},
+		"a short one": {cloud, 4 * 24 * time.Hour, coverage.RowsByTimestamp, []string{"150 completed by timestamp"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				b := newBroken(t, 200, hogapitest.Export{}, map[int]hogapi.RunStatus{150: ""})
 				b.client = b.server.Client(t, tt.options...)
 				b.addEvent(150, "e")
-				plan := b.plan(t, &hogapi.RepairOptions{AgeLine: tt.line})
+				plan := b.plan(t, &coverage.RepairOptions{AgeLine: tt.line})
 				assert.Equal(t, []string{"backfill " + string(tt.rows) + " 1 planned"}, brief(plan))
 				stored, err := json.Marshal(plan)
 				require.NoError(t, err)
 				require.NoError(t, json.Unmarshal(stored, plan))
-				report, err := b.client.BatchExports.Repair(t.Context(), plan, nil)
+				report, err := coverage.Repair(t.Context(), b.client, plan, nil)
 				require.NoError(t, err)
 				assert.Empty(t, report.After.Gaps())
 				assert.Equal(t, tt.after, exceptCompleted(states(report.After)))
@@ -161,7 +162,7 @@ func TestRepairPlansByAgeAndDestination(t *testing.T) {
 				assert.Equal(t, tt.want, brief(plan), plan)
 				stored, err := json.Marshal(plan)
 				require.NoError(t, err)
-				var again hogapi.RepairPlan
+				var again coverage.Plan
 				require.NoError(t, json.Unmarshal(stored, &again))
 				assert.Equal(t, *plan, again)
 			})
@@ -194,12 +195,12 @@ func TestRepairNotesSayWhatComesTwice(t *testing.T) {
 				b := newBroken(t, 200, hogapitest.Export{DestinationType: tt.kind, Config: tt.config}, map[int]hogapi.RunStatus{180: tt.gap, 10: tt.gap})
 				at := coverageNow.Truncate(time.Hour).Add(-180*time.Hour + time.Minute)
 				b.project.AddEvent(hogapitest.StoredEvent{UUID: uuid.New(), Event: "e", DistinctID: "x", Time: at})
-				plan := b.plan(t, &hogapi.RepairOptions{AcceptCopies: true})
+				plan := b.plan(t, &coverage.RepairOptions{AcceptCopies: true})
 				require.Len(t, plan.Steps, 2, plan)
 				assert.Contains(t, plan.Steps[0].Note, tt.old)
 				assert.Contains(t, plan.Steps[1].Note, tt.young)
 				assert.Equal(t, tt.young == "", plan.Steps[1].Note == "")
-				assert.Equal(t, tt.young == "", b.plan(t, nil).Steps[1].State == hogapi.RepairPlanned)
+				assert.Equal(t, tt.young == "", b.plan(t, nil).Steps[1].State == coverage.StepPlanned)
 			})
 		})
 	}
@@ -256,13 +257,13 @@ func TestAnEstimateCountsTheExportsEvents(t *testing.T) {
 
 // The last line counts each state by its name: a step that has begun is not planned any more.
 func TestAPlanAsText(t *testing.T) {
-	steps := []hogapi.RepairStep{{State: hogapi.RepairPlanned}, {State: hogapi.RepairDone}, {State: hogapi.RepairLeft}}
+	steps := []coverage.Step{{State: coverage.StepPlanned}, {State: coverage.StepDone}, {State: coverage.StepLeft}}
 	last := func() string {
-		lines := strings.Split((&hogapi.RepairPlan{Steps: steps}).String(), "\n")
+		lines := strings.Split((&coverage.Plan{Steps: steps}).String(), "\n")
 		return lines[len(lines)-1]
 	}
 	assert.Equal(t, "3 steps: 1 planned, 1 done or covered, 0 failed, 1 left to you", last())
-	steps = append(steps, hogapi.RepairStep{State: hogapi.RepairBegun})
+	steps = append(steps, coverage.Step{State: coverage.StepBegun})
 	assert.Equal(t, "4 steps: 1 planned, 1 begun, 1 done or covered, 0 failed, 1 left to you", last())
 }
 
@@ -277,19 +278,19 @@ func TestARunThatIsStillDueIsNotRepaired(t *testing.T) {
 			b.project.AddRun(b.export, hogapitest.Run{Start: end.AddDate(0, 0, -7), End: end, Created: end.Add(20 * time.Hour)})
 		}
 		end := thursday.AddDate(0, 0, 7)
-		last := func() hogapi.IntervalState {
-			c, err := b.client.BatchExports.Coverage(t.Context(), b.export, nil)
+		last := func() coverage.State {
+			c, err := coverage.Of(t.Context(), b.client, b.export, nil)
 			require.NoError(t, err)
 			return c.Intervals[len(c.Intervals)-1].State
 		}
 		time.Sleep(end.Sub(coverageNow))
 		for _, after := range []time.Duration{2 * time.Hour, 21 * time.Hour} {
 			time.Sleep(after)
-			assert.Equal(t, hogapi.IntervalNotDue, last(), after)
+			assert.Equal(t, coverage.StateNotDue, last(), after)
 			assert.Empty(t, b.plan(t, nil).Steps, after)
 		}
 		time.Sleep(2 * time.Hour)
-		assert.Equal(t, hogapi.IntervalNeverScheduled, last())
+		assert.Equal(t, coverage.StateNeverScheduled, last())
 		assert.Len(t, b.plan(t, nil).Steps, 1)
 	})
 }
@@ -312,9 +313,9 @@ func TestRepairPlanWithoutCredentials(t *testing.T) {
 		at := coverageNow.Truncate(time.Hour).Add(-150*time.Hour + time.Minute)
 		b.project.AddEvent(hogapitest.StoredEvent{UUID: uuid.New(), Event: "e", DistinctID: "x", Time: at})
 		credentials := destination.S3{AWSAccessKeyID: hogapi.Set(hogapi.NewSecret("id")), AWSSecretAccessKey: hogapi.Set(hogapi.NewSecret("secret"))}
-		plan = b.plan(t, &hogapi.RepairOptions{Credentials: credentials})
+		plan = b.plan(t, &coverage.RepairOptions{Credentials: credentials})
 		require.Equal(t, []string{"second_export by_timestamp 1 planned"}, brief(plan))
-		_, err := b.client.BatchExports.Repair(t.Context(), plan, &hogapi.RepairOptions{Credentials: credentials})
+		_, err := coverage.Repair(t.Context(), b.client, plan, &coverage.RepairOptions{Credentials: credentials})
 		require.NoError(t, err)
 		second := b.project.Exports()[1]
 		assert.Equal(t, "secret", second.Config["aws_secret_access_key"])
@@ -359,7 +360,7 @@ func TestRepairedRowsAreThoseOfThePlan(t *testing.T) {
 			} else {
 				require.Equal(t, []string{"second_export by_timestamp 10 planned", "backfill as_scheduled 10 planned"}, brief(plan))
 			}
-			_, err := b.client.BatchExports.Repair(t.Context(), plan, nil)
+			_, err := coverage.Repair(t.Context(), b.client, plan, nil)
 			require.NoError(t, err)
 
 			assert.Equal(t, before, b.project.Exported(b.export)[:len(before)], "nothing that was there is replaced")
@@ -392,10 +393,10 @@ func TestRepairOnAnOldServer(t *testing.T) {
 		b.project.AddEvent(hogapitest.StoredEvent{UUID: uuid.New(), Event: "e", DistinctID: "x", Time: coverageNow.Truncate(time.Hour).Add(-5*time.Hour + time.Minute)})
 		plan := b.plan(t, nil)
 		assert.Equal(t, []string{"backfill by_timestamp 1 planned"}, brief(plan))
-		report, err := b.client.BatchExports.Repair(t.Context(), plan, nil)
+		report, err := coverage.Repair(t.Context(), b.client, plan, nil)
 		require.NoError(t, err)
 		assert.Empty(t, report.After.Gaps())
-		assert.Equal(t, hogapi.IntervalByTimestamp, report.After.Intervals[0].State)
+		assert.Equal(t, coverage.StateByTimestamp, report.After.Intervals[0].State)
 	})
 }
 
@@ -411,7 +412,7 @@ func TestRepairWithASecondExport(t *testing.T) {
 		plan := b.plan(t, nil)
 		require.Equal(t, []string{"second_export by_timestamp 1 planned"}, brief(plan))
 		assert.EqualValues(t, 1, *plan.Steps[0].Estimate)
-		_, err := b.client.BatchExports.Repair(t.Context(), plan, nil)
+		_, err := coverage.Repair(t.Context(), b.client, plan, nil)
 		require.NoError(t, err)
 		assert.Equal(t, []string{"second_export by_timestamp 1 done"}, brief(plan))
 		all := b.project.Exports()
@@ -439,7 +440,7 @@ func testCancelFirst(t *testing.T, faults ...hogapitest.Fault) {
 		b.server.Script(ops.RunsCancel, faults...)
 		plan := b.plan(t, nil)
 		assert.Equal(t, []string{"cancel_run  1 planned", "backfill as_scheduled 1 planned"}, brief(plan))
-		report, err := b.client.BatchExports.Repair(t.Context(), plan, nil)
+		report, err := coverage.Repair(t.Context(), b.client, plan, nil)
 		require.NoError(t, err)
 		assert.Equal(t, "the run ended as Cancelled", plan.Steps[0].Result)
 		assert.Empty(t, report.After.Gaps())
@@ -461,11 +462,11 @@ func TestRepairUnpausesAtTheEnd(t *testing.T) {
 			})
 			b.project.EditExport(b.export, coverageNow, func(x *hogapitest.Export) { x.Paused = true })
 			isPaused := func() bool { return b.project.Exports()[len(b.project.Exports())-1].Paused }
-			plan := b.plan(t, &hogapi.RepairOptions{Unpause: isAsked})
+			plan := b.plan(t, &coverage.RepairOptions{Unpause: isAsked})
 			assert.Equal(t, !isAsked, strings.Contains(plan.String(), "The export is paused and stays so"), plan)
 			var pausedAt []bool // at each store of the plan
-			_, err := b.client.BatchExports.Repair(t.Context(), plan, &hogapi.RepairOptions{Save: func(p *hogapi.RepairPlan) error {
-				if p.Steps[0].State != hogapi.RepairDone {
+			_, err := coverage.Repair(t.Context(), b.client, plan, &coverage.RepairOptions{Save: func(p *coverage.Plan) error {
+				if p.Steps[0].State != coverage.StepDone {
 					pausedAt = append(pausedAt, isPaused())
 				}
 				return nil
@@ -476,11 +477,11 @@ func TestRepairUnpausesAtTheEnd(t *testing.T) {
 			assert.Equal(t, !isAsked, isPaused())
 
 			time.Sleep(2 * time.Hour)
-			after, err := b.client.BatchExports.Coverage(t.Context(), b.export, &hogapi.CoverageOptions{From: coverageNow})
+			after, err := coverage.Of(t.Context(), b.client, b.export, &coverage.Options{From: coverageNow})
 			require.NoError(t, err)
 			require.Len(t, after.Intervals, 2)
 			for _, x := range after.Intervals {
-				assert.Equal(t, map[bool]hogapi.IntervalState{true: hogapi.IntervalCompleted, false: hogapi.IntervalPaused}[isAsked], x.State, after)
+				assert.Equal(t, map[bool]coverage.State{true: coverage.StateCompleted, false: coverage.StatePaused}[isAsked], x.State, after)
 			}
 		})
 	}
@@ -492,14 +493,14 @@ func TestRepairStopsAtAFailure(t *testing.T) {
 		b := newBroken(t, 40, hogapitest.Export{}, map[int]hogapi.RunStatus{30: "", 12: "", 5: ""})
 		plan := b.plan(t, nil)
 		b.project.NextRuns(hogapitest.Outcome{}, hogapitest.Outcome{Status: "Failed", Error: "no such bucket"})
-		report, err := b.client.BatchExports.Repair(t.Context(), plan, nil)
+		report, err := coverage.Repair(t.Context(), b.client, plan, nil)
 		require.ErrorIs(t, err, hogapi.ErrRunFailed)
 		require.ErrorContains(t, err, "no such bucket; remove the cause, and call Repair again with this plan")
 		assert.NotContains(t, plan.Steps[1].Result, "Repair", "the advice is of the error only")
 		assert.Equal(t, []string{"backfill as_scheduled 1 done", "backfill as_scheduled 1 failed", "backfill as_scheduled 1 planned"}, brief(plan))
 		assert.Len(t, report.After.Gaps(), 2)
 
-		_, err = b.client.BatchExports.Repair(t.Context(), plan, nil)
+		_, err = coverage.Repair(t.Context(), b.client, plan, nil)
 		require.NoError(t, err)
 		assert.Len(t, b.project.Backfills(b.export), 4)
 	})
@@ -513,7 +514,7 @@ func TestRepairBesideAnotherOperator(t *testing.T) {
 		first := plan.Steps[0]
 		_, err := b.client.BatchExports.Backfill(t.Context(), b.export, hogapi.BackfillRange{Start: hogapi.At(first.Start), End: hogapi.At(first.End)}, nil)
 		require.NoError(t, err)
-		_, err = b.client.BatchExports.Repair(t.Context(), plan, nil)
+		_, err = coverage.Repair(t.Context(), b.client, plan, nil)
 		require.NoError(t, err)
 		assert.Equal(t, []string{"backfill as_scheduled 1 covered_already", "backfill as_scheduled 1 done"}, brief(plan))
 		assert.Len(t, b.project.Backfills(b.export), 2)
@@ -525,18 +526,18 @@ func TestRepairRefusesAPlanThatDoesNotFit(t *testing.T) {
 		b := newBroken(t, 200, hogapitest.Export{}, map[int]hogapi.RunStatus{119: ""})
 		plan := b.plan(t, nil)
 		time.Sleep(3 * time.Hour)
-		_, err := b.client.BatchExports.Repair(t.Context(), plan, nil)
+		_, err := coverage.Repair(t.Context(), b.client, plan, nil)
 		require.ErrorContains(t, err, "which this gap has crossed since the plan: plan again")
 		require.ErrorIs(t, err, hogapi.ErrInvalid)
 
 		plan = b.plan(t, nil)
 		b.project.EditExport(b.export, time.Now(), func(x *hogapitest.Export) { x.Interval = hogapi.IntervalDay })
-		_, err = b.client.BatchExports.Repair(t.Context(), plan, nil)
+		_, err = coverage.Repair(t.Context(), b.client, plan, nil)
 		require.ErrorContains(t, err, "plan again")
 		assert.Empty(t, b.project.Backfills(b.export))
-		_, err = b.client.BatchExports.Repair(t.Context(), nil, nil)
+		_, err = coverage.Repair(t.Context(), b.client, nil, nil)
 		require.ErrorIs(t, err, hogapi.ErrInvalid)
-		_, err = b.client.BatchExports.PlanRepair(t.Context(), nil, nil)
+		_, err = coverage.MakePlan(t.Context(), b.client, nil, nil)
 		require.ErrorIs(t, err, hogapi.ErrInvalid)
 	})
 }
@@ -551,9 +552,9 @@ func TestRepairOfAPartOfAnInterval(t *testing.T) {
 		b.project.AddRun(b.export, hogapitest.Run{Start: half, End: missing.Add(time.Hour), Created: coverageNow.Add(-time.Minute)})
 		plan := b.plan(t, nil)
 		require.Len(t, plan.Steps, 1)
-		assert.Equal(t, []hogapi.IntervalState{hogapi.IntervalPartly}, plan.Steps[0].Gap)
+		assert.Equal(t, []coverage.State{coverage.StatePartly}, plan.Steps[0].Gap)
 		assert.Equal(t, half, plan.Steps[0].End)
-		report, err := b.client.BatchExports.Repair(t.Context(), plan, nil)
+		report, err := coverage.Repair(t.Context(), b.client, plan, nil)
 		require.NoError(t, err)
 		assert.Empty(t, report.After.Gaps(), report)
 		require.Len(t, b.project.Backfills(b.export), 1)
@@ -565,7 +566,7 @@ func TestRepairOfAPartOfAnInterval(t *testing.T) {
 func TestRepairDoesNotPauseTheExport(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBroken(t, 40, hogapitest.Export{}, map[int]hogapi.RunStatus{5: hogapi.RunStatusFailed, 3: hogapi.RunStatusFailed})
-		_, err := b.client.BatchExports.Repair(t.Context(), b.plan(t, nil), nil)
+		_, err := coverage.Repair(t.Context(), b.client, b.plan(t, nil), nil)
 		require.ErrorContains(t, err, "2 of the last 24 runs have failed, and one more failure would pause the export")
 		assert.Empty(t, b.project.Backfills(b.export))
 	})
@@ -619,7 +620,7 @@ func TestRepairTestsTheDestinationFirst(t *testing.T) {
 				if tt.fails != "" {
 					b.project.FailTestStep(tt.fails, denied)
 				}
-				_, err := b.client.BatchExports.Repair(t.Context(), plan, &hogapi.RepairOptions{TestAll: tt.testAll})
+				_, err := coverage.Repair(t.Context(), b.client, plan, &coverage.RepairOptions{TestAll: tt.testAll})
 				if !tt.lacksTest {
 					assert.Len(t, b.server.Calls(ops.BatchExportsRunTestStepOf), tt.steps)
 				}
@@ -644,7 +645,7 @@ func TestRepairWaitsForOtherBackfills(t *testing.T) {
 		b := newBroken(t, 40, hogapitest.Export{}, map[int]hogapi.RunStatus{5: ""})
 		busy := hogapitest.Status(http.StatusTooManyRequests, map[string]any{"type": "throttled_error", "code": "too_many_concurrent_backfills", "detail": "Too many."})
 		b.server.Script(ops.BackfillsCreate, busy, busy)
-		report, err := b.client.BatchExports.Repair(t.Context(), b.plan(t, nil), nil)
+		report, err := coverage.Repair(t.Context(), b.client, b.plan(t, nil), nil)
 		require.NoError(t, err)
 		assert.Empty(t, report.After.Gaps())
 	})
@@ -654,7 +655,7 @@ func TestRepairWaitsForOtherBackfills(t *testing.T) {
 		open := hogapi.BackfillRange{Start: hogapi.At(plan.Steps[0].Start), End: hogapi.CaughtUp()}
 		_, err := b.client.BatchExports.Backfill(t.Context(), b.export, open, nil)
 		require.NoError(t, err)
-		_, err = b.client.BatchExports.Repair(t.Context(), plan, nil)
+		_, err = coverage.Repair(t.Context(), b.client, plan, nil)
 		require.NoError(t, err)
 		assert.Equal(t, []string{"backfill as_scheduled 1 covered_already"}, brief(plan))
 		require.Len(t, b.project.Backfills(b.export), 1)
@@ -734,8 +735,8 @@ func TestRepairOfAGapWithoutRowsThatDiesAtAnyRequest(t *testing.T) {
 		plans  []bool // whether the plan was saved
 		want   string
 	}{
-		"events":           {hogapitest.Export{}, hogapitest.E4, []bool{true, false}, "only FileDownloads.Range gets rows that arrived in it"},
-		"days of a zone":   {hogapitest.Export{Interval: hogapi.IntervalDay, Timezone: "Asia/Tokyo"}, hogapitest.E4, []bool{true, false}, "FileDownloads.Range"},
+		"events":           {hogapitest.Export{}, hogapitest.E4, []bool{true, false}, "only coverage.DownloadRange gets rows that arrived in it"},
+		"days of a zone":   {hogapitest.Export{Interval: hogapi.IntervalDay, Timezone: "Asia/Tokyo"}, hogapitest.E4, []bool{true, false}, "coverage.DownloadRange"},
 		"persons":          {hogapitest.Export{Model: hogapi.ModelPersons}, hogapitest.E4, []bool{true, false}, "the service found no rows in this time"},
 		"without a record": {hogapitest.Export{Model: hogapi.ModelPersons}, hogapitest.E1, []bool{true}, "the service found no rows in this time"},
 	} {
@@ -759,7 +760,7 @@ func TestRepairOfAGapWithoutRowsThatDiesAtAnyRequest(t *testing.T) {
 						if tt.era == hogapitest.E4 {
 							plan := b.plan(t, nil)
 							require.Len(t, plan.Steps, 1)
-							assert.Equal(t, hogapi.RepairLeft, plan.Steps[0].State)
+							assert.Equal(t, coverage.StepLeft, plan.Steps[0].State)
 							assert.Contains(t, plan.String(), tt.want)
 						}
 					})
@@ -783,7 +784,7 @@ func repairKilled(t *testing.T, at int, after, isSaved bool, lost *int) (survive
 func (b *brokenExport) killed(t *testing.T, at int, after, isSaved bool, lost *int) (survived bool) {
 	plan := b.plan(t, nil)
 	var saved []byte
-	save := func(p *hogapi.RepairPlan) (err error) {
+	save := func(p *coverage.Plan) (err error) {
 		saved, err = json.Marshal(p)
 		return err
 	}
@@ -794,7 +795,7 @@ func (b *brokenExport) killed(t *testing.T, at int, after, isSaved bool, lost *i
 	transport := &dying{b.server.Transport(), at, after, die}
 	mortal, err := hogapi.NewClient(append(b.server.ClientOptions(hogapitest.DefaultProject), hogapi.WithHTTPClient(&http.Client{Transport: transport}))...)
 	require.NoError(t, err)
-	_, err = mortal.BatchExports.Repair(ctx, plan, &hogapi.RepairOptions{Save: func(p *hogapi.RepairPlan) error {
+	_, err = coverage.Repair(ctx, mortal, plan, &coverage.RepairOptions{Save: func(p *coverage.Plan) error {
 		if ctx.Err() != nil { // the dead store nothing
 			return errKilled
 		}
@@ -805,7 +806,7 @@ func (b *brokenExport) killed(t *testing.T, at int, after, isSaved bool, lost *i
 	}
 	require.Error(t, ctx.Err())
 	if isSaved {
-		plan = new(hogapi.RepairPlan)
+		plan = new(coverage.Plan)
 		require.NoError(t, json.Unmarshal(saved, plan))
 		begun, tickets := 0, 0
 		for _, x := range b.project.Exports() {
@@ -823,7 +824,7 @@ func (b *brokenExport) killed(t *testing.T, at int, after, isSaved bool, lost *i
 	}
 	again, end := context.WithTimeout(t.Context(), most)
 	defer end()
-	_, err = b.client.BatchExports.Repair(again, plan, &hogapi.RepairOptions{Save: save})
+	_, err = coverage.Repair(again, b.client, plan, &coverage.RepairOptions{Save: save})
 	require.NoError(t, err, "killed at request %d", at)
 	return false
 }
@@ -841,17 +842,17 @@ func TestStoredCoverageAndPlan(t *testing.T) {
 			require.NoError(t, err)
 			assert.JSONEq(t, string(text), string(again), name)
 		}
-		var since hogapi.Coverage
-		var plan hogapi.RepairPlan
+		var since coverage.Coverage
+		var plan coverage.Plan
 		read("coverage.json", &since)
 		read("plan.json", &plan)
 		lake := hogapitest.Export{ID: keptExport, Name: "lake", DestinationType: "AwsS3", Integration: 1, Config: map[string]any{"bucket_name": "b", "region": "r", "prefix": "p/"}}
 		b := newBroken(t, 130, lake, map[int]hogapi.RunStatus{128: "", 90: hogapi.RunStatusFailed, 12: ""})
 		b.addEvent(128, "e")
-		c, err := b.client.BatchExports.Coverage(t.Context(), b.export, &hogapi.CoverageOptions{Since: &since})
+		c, err := coverage.Of(t.Context(), b.client, b.export, &coverage.Options{Since: &since})
 		require.NoError(t, err)
 		assert.Equal(t, []string{"131 before start", "128 never scheduled", "90 failed", "12 never scheduled"}, exceptCompleted(states(c)))
-		_, err = b.client.BatchExports.Repair(t.Context(), &plan, nil)
+		_, err = coverage.Repair(t.Context(), b.client, &plan, nil)
 		require.NoError(t, err)
 		assert.Equal(t, []string{"second_export by_timestamp 1 done", "backfill as_scheduled 1 done", "backfill as_scheduled 1 done"}, brief(&plan))
 	})

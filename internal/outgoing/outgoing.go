@@ -4,6 +4,7 @@ package outgoing
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -12,6 +13,7 @@ import (
 	"net/http"
 	"net/textproto"
 	"net/url"
+	"reflect"
 	"regexp"
 	"slices"
 	"strconv"
@@ -219,4 +221,24 @@ func Durations(fields map[string]time.Duration) *Refusal {
 		}
 	}
 	return nil
+}
+
+// CheckContext refuses a nil context, on which every use would panic.
+func CheckContext(ctx context.Context) *Refusal {
+	return If(ctx == nil, "ctx", "nil", "a context, such as context.Background()")
+}
+
+// OrDefault returns the value that an options pointer points to; nil means the defaults.
+func OrDefault[T any](o *T) T {
+	if o == nil {
+		var none T
+		return none
+	}
+	return *o
+}
+
+// IsNil reports whether an interface holds nothing, or a pointer or a function that is nil.
+func IsNil(value any) bool {
+	v := reflect.ValueOf(value)
+	return !v.IsValid() || (v.Kind() == reflect.Pointer || v.Kind() == reflect.Func) && v.IsNil()
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/coverage"
 	"github.com/hogapi/hogapi/hogapitest"
 	"github.com/hogapi/hogapi/internal/testevents"
 )
@@ -95,8 +96,8 @@ func TestRangeOnAFullDisk(t *testing.T) {
 	_, err = capture.Close(t.Context())
 	require.NoError(t, err)
 	read := func() (lines int, err error) {
-		o := &hogapi.RangeOptions{Folder: folder, Step: 24 * time.Hour, File: hogapi.FileOptions{Format: hogapi.FileFormatJSONLines}, Watch: &hogapi.WatchOptions{Interval: time.Millisecond, Settle: time.Millisecond}}
-		for file, err := range client.FileDownloads.Range(t.Context(), from, from.AddDate(0, 0, 2), o) {
+		o := &coverage.RangeOptions{Folder: folder, Step: 24 * time.Hour, File: hogapi.FileOptions{Format: hogapi.FileFormatJSONLines}, Watch: &hogapi.WatchOptions{Interval: time.Millisecond, Settle: time.Millisecond}}
+		for file, err := range coverage.DownloadRange(t.Context(), client, from, from.AddDate(0, 0, 2), o) {
 			if err != nil {
 				return lines, err
 			}

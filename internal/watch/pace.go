@@ -24,6 +24,9 @@ type Pace struct {
 	Judge       func(error) Failure
 }
 
+// CancelPatience is how long to wait for the end of a run that was cancelled.
+const CancelPatience = 2 * time.Minute
+
 // WithDefaults replaces zero fields by defaults, and refuses negative ones.
 func (p Pace) WithDefaults() (Pace, *outgoing.Refusal) {
 	if refusal := outgoing.Durations(map[string]time.Duration{

@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/coverage"
 	"github.com/hogapi/hogapi/formats/parquet"
 	"github.com/hogapi/hogapi/formats/s3files"
 	"github.com/hogapi/hogapi/reconcile"
@@ -28,7 +29,7 @@ type lake struct {
 
 	e        *engine
 	names    []string
-	coverage *hogapi.Coverage
+	coverage *coverage.Coverage
 }
 
 // lakeRows are the rows of an hour; each has about a kilobyte that no compression makes smaller.
@@ -46,7 +47,7 @@ var lakeFiles = []struct{ ending, format, columns string }{
 
 func fillLake(t *testing.T, e *engine, name string) *lake {
 	t.Helper()
-	l := &lake{store: startStore(t), e: e, coverage: &hogapi.Coverage{ExportID: uuid.New()}}
+	l := &lake{store: startStore(t), e: e, coverage: &coverage.Coverage{ExportID: uuid.New()}}
 	e.run(fmt.Sprintf(`INSERT INTO %s.stored SELECT generateUUIDv4(), concat('event ', toString(number %% 7)), concat('person ', toString(number %% 101)), '{}',
 		toDateTime64('2026-11-25 00:00:00', 6, 'UTC') + toIntervalMillisecond(number * %d) AS at, at FROM numbers(%d)`,
 		name, time.Hour.Milliseconds()/lakeRows, lakeRows*lakeHours))
@@ -68,8 +69,8 @@ func (l *lake) write(name string, hour int) {
 	const python = "2006-01-02T15:04:05+00:00"
 	object := at.Format(python) + "-" + at.Add(time.Hour).Format(python) + of.ending
 	l.putFile("events/"+object, path)
-	run := hogapi.CoverageRun{ID: uuid.New(), Status: hogapi.RunStatusCompleted, Start: at, End: at.Add(time.Hour), CreatedAt: at.Add(time.Hour + time.Minute), Records: &rows}
-	l.coverage.Intervals = append(l.coverage.Intervals, hogapi.CoverageInterval{Start: at, End: run.End, Runs: []hogapi.CoverageRun{run}})
+	run := coverage.Run{ID: uuid.New(), Status: hogapi.RunStatusCompleted, Start: at, End: at.Add(time.Hour), CreatedAt: at.Add(time.Hour + time.Minute), Records: &rows}
+	l.coverage.Intervals = append(l.coverage.Intervals, coverage.Interval{Start: at, End: run.End, Runs: []coverage.Run{run}})
 	l.names = append(l.names, object)
 }
 

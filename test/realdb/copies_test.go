@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/coverage"
 	"github.com/hogapi/hogapi/hogapitest"
 	"github.com/hogapi/hogapi/reconcile"
 )
@@ -65,32 +66,32 @@ func TestRepairAfterAPartInPostgres(t *testing.T) {
 
 			service := reconcile.PostHog(client, nil)
 			side := reconcile.SQL(db.open(t), reconcile.Postgres, reconcile.Table{Name: name, TeamID: 1})
-			compare := func() (*reconcile.Report, *hogapi.Coverage) {
+			compare := func() (*reconcile.Report, *coverage.Coverage) {
 				of, err := client.BatchExports.Get(t.Context(), export)
 				require.NoError(t, err)
-				c, err := client.BatchExports.Coverage(t.Context(), export, nil)
+				c, err := coverage.Of(t.Context(), client, export, nil)
 				require.NoError(t, err)
 				r, err := reconcile.Compare(t.Context(), service, side, &reconcile.Options{From: begin.Add(-2 * time.Hour), Exports: []reconcile.Export{reconcile.ExportOf(of, c)}})
 				require.NoError(t, err)
 				return r, c
 			}
-			repair := func(c *hogapi.Coverage, o hogapi.RepairOptions) *hogapi.RepairPlan {
-				plan, err := client.BatchExports.PlanRepair(t.Context(), c, &o)
+			repair := func(c *coverage.Coverage, o coverage.RepairOptions) *coverage.Plan {
+				plan, err := coverage.MakePlan(t.Context(), client, c, &o)
 				require.NoError(t, err)
 				o.Watch = &hogapi.WatchOptions{Interval: time.Millisecond}
-				_, err = client.BatchExports.Repair(t.Context(), plan, &o)
+				_, err = coverage.Repair(t.Context(), client, plan, &o)
 				require.NoError(t, err, plan)
 				return plan
 			}
 			r, c := compare()
 			require.EqualValues(t, 100-there, r.Counts[reconcile.Missing], r)
-			assert.Equal(t, hogapi.RepairLeft, repair(c, hogapi.RepairOptions{}).Steps[0].State)
+			assert.Equal(t, coverage.StepLeft, repair(c, coverage.RepairOptions{}).Steps[0].State)
 			assert.Equal(t, fmt.Sprint(there), count(), "nothing was added without a yes")
 			if there == 0 {
-				assert.Equal(t, hogapi.RepairDone, repair(r.Mark(c), hogapi.RepairOptions{}).Steps[0].State, "nothing is there")
+				assert.Equal(t, coverage.StepDone, repair(r.Mark(c), coverage.RepairOptions{}).Steps[0].State, "nothing is there")
 			} else {
-				assert.Equal(t, hogapi.RepairLeft, repair(r.Mark(c), hogapi.RepairOptions{}).Steps[0].State)
-				repair(c, hogapi.RepairOptions{AcceptCopies: true})
+				assert.Equal(t, coverage.StepLeft, repair(r.Mark(c), coverage.RepairOptions{}).Steps[0].State)
+				repair(c, coverage.RepairOptions{AcceptCopies: true})
 				assert.Equal(t, fmt.Sprint(100+there), count())
 				r, c = compare()
 				assert.EqualValues(t, there, r.Counts[reconcile.Doubled], r)

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/coverage"
 	"github.com/hogapi/hogapi/formats/posthogexport"
 	"github.com/hogapi/hogapi/hogapitest"
 	rows "github.com/hogapi/hogapi/internal/exported"
@@ -203,13 +204,13 @@ func numbers(rows [][]any) [][]any {
 // check repairs the export, and compares the destination with the words of the plan.
 func (h *history) check() {
 	t := h.t
-	c, err := h.client.BatchExports.Coverage(t.Context(), h.export, nil)
+	c, err := coverage.Of(t.Context(), h.client, h.export, nil)
 	require.NoError(t, err)
-	plan, err := h.client.BatchExports.PlanRepair(t.Context(), c, nil)
+	plan, err := coverage.MakePlan(t.Context(), h.client, c, nil)
 	require.NoError(t, err)
 	before := h.copies()
 	planned := slices.Clone(plan.Steps)
-	report, err := h.client.BatchExports.Repair(t.Context(), plan, &hogapi.RepairOptions{Watch: &hogapi.WatchOptions{Interval: time.Millisecond}})
+	report, err := coverage.Repair(t.Context(), h.client, plan, &coverage.RepairOptions{Watch: &hogapi.WatchOptions{Interval: time.Millisecond}})
 	require.NoError(t, err, plan)
 	after := h.copies()
 
@@ -224,9 +225,9 @@ func (h *history) check() {
 		for _, step := range planned {
 			hasArrived, hasHappened := !arrived.Before(step.Start) && arrived.Before(step.End), !happened.Before(step.Start) && happened.Before(step.End)
 			switch {
-			case step.State == hogapi.RepairLeft:
+			case step.State == coverage.StepLeft:
 				isNamed = isNamed || hasArrived
-			case step.Rows == hogapi.RowsByTimestamp && h.isOld(step):
+			case step.Rows == coverage.RowsByTimestamp && h.isOld(step):
 				isNamed = isNamed || hasArrived
 				if hasHappened {
 					want++
@@ -256,7 +257,7 @@ func (h *history) check() {
 }
 
 // isOld reports whether the service chooses the rows of a step by timestamp: the line of the plan leaves a day to spare.
-func (h *history) isOld(step hogapi.RepairStep) bool { return historyEnd.Sub(step.Start) > cutOff }
+func (h *history) isOld(step coverage.Step) bool { return historyEnd.Sub(step.Start) > cutOff }
 
 func parsed(t *testing.T, text any) time.Time {
 	at, err := time.Parse("2006-01-02 15:04:05.999999", text.(string))

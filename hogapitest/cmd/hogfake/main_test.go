@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/coverage"
 	"github.com/hogapi/hogapi/hogapitest"
 	"github.com/hogapi/hogapi/internal/testevents"
 )
@@ -170,15 +171,15 @@ func TestTheBrokenStory(t *testing.T) {
 	url, end := start(t, "-story", "broken")
 	defer end()
 	client := clientOf(t, url)
-	states, actions := map[string]map[hogapi.IntervalState]bool{}, map[string]map[string]bool{}
+	states, actions := map[string]map[coverage.State]bool{}, map[string]map[string]bool{}
 	for export, err := range client.BatchExports.All(t.Context(), nil) {
 		require.NoError(t, err)
-		coverage, err := client.BatchExports.Coverage(t.Context(), export.ID, nil)
+		covered, err := coverage.Of(t.Context(), client, export.ID, nil)
 		require.NoError(t, err)
-		plan, err := client.BatchExports.PlanRepair(t.Context(), coverage, nil)
+		plan, err := coverage.MakePlan(t.Context(), client, covered, nil)
 		require.NoError(t, err)
-		states[export.Name], actions[export.Name] = map[hogapi.IntervalState]bool{}, map[string]bool{}
-		for _, gap := range coverage.Gaps() {
+		states[export.Name], actions[export.Name] = map[coverage.State]bool{}, map[string]bool{}
+		for _, gap := range covered.Gaps() {
 			for _, state := range gap.States {
 				states[export.Name][state] = true
 			}
@@ -187,12 +188,12 @@ func TestTheBrokenStory(t *testing.T) {
 			actions[export.Name][string(step.Action)+" "+string(step.Rows)] = true
 		}
 	}
-	hourly := map[hogapi.IntervalState]bool{
-		hogapi.IntervalStuck: true, hogapi.IntervalCancelled: true, hogapi.IntervalFailed: true, hogapi.IntervalFailedBilling: true, hogapi.IntervalNeverScheduled: true,
+	hourly := map[coverage.State]bool{
+		coverage.StateStuck: true, coverage.StateCancelled: true, coverage.StateFailed: true, coverage.StateFailedBilling: true, coverage.StateNeverScheduled: true,
 	}
 	assert.Equal(t, hourly, states["events to the lake"])
 	assert.Equal(t, hourly, states["events to the warehouse"])
-	assert.Equal(t, map[hogapi.IntervalState]bool{hogapi.IntervalFailed: true, hogapi.IntervalPaused: true}, states["persons by day"])
+	assert.Equal(t, map[coverage.State]bool{coverage.StateFailed: true, coverage.StatePaused: true}, states["persons by day"])
 	assert.Equal(t, map[string]bool{
 		"second_export by_timestamp": true, "file_download as_scheduled": true, "cancel_run ": true, "backfill as_scheduled": true,
 	}, actions["events to the lake"])

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/cmd/internal/shell"
+	"github.com/hogapi/hogapi/coverage"
 )
 
 // acceptance is a time whose gaps are known: it covers each interval within it. A zero time has no bound.
@@ -21,7 +21,7 @@ type acceptance struct {
 }
 
 // acceptedBy returns what the known times say about a gap that they cover as a whole, or nil.
-func acceptedBy(known []acceptance, c *hogapi.Coverage, gap hogapi.CoverageGap) *acceptance {
+func acceptedBy(known []acceptance, c *coverage.Coverage, gap coverage.Gap) *acceptance {
 	const shortest = 8 // of the beginning of an id
 	var by *acceptance
 	for at := gap.Start; at.Before(gap.End); {
@@ -53,20 +53,20 @@ func acceptedBy(known []acceptance, c *hogapi.Coverage, gap hogapi.CoverageGap) 
 
 // piece is a gap, or the part of one that is known or is not.
 type piece struct {
-	hogapi.CoverageGap
+	coverage.Gap
 
 	by *acceptance // nil: it is not known
 }
 
 // pieces returns the gaps of a coverage, divided where what is known begins or ends.
-func pieces(c *hogapi.Coverage, known []acceptance) (all []piece) {
+func pieces(c *coverage.Coverage, known []acceptance) (all []piece) {
 	for _, gap := range c.Gaps() {
 		first := len(all)
 		for _, x := range c.Intervals {
 			if !x.State.IsGap() || x.Start.Before(gap.Start) || x.End.After(gap.End) {
 				continue
 			}
-			one := hogapi.CoverageGap{Start: x.Start, End: x.End, Intervals: 1, States: []hogapi.IntervalState{x.State}}
+			one := coverage.Gap{Start: x.Start, End: x.End, Intervals: 1, States: []coverage.State{x.State}}
 			by := acceptedBy(known, c, one)
 			if n := len(all) - 1; n >= first && (by == nil) == (all[n].by == nil) && (by == nil || by.Reason == all[n].by.Reason) {
 				last := &all[n]

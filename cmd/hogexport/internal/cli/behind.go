@@ -9,20 +9,21 @@ import (
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/cmd/internal/shell"
 	"github.com/hogapi/hogapi/cmd/internal/term"
-	"github.com/hogapi/hogapi/internal/coverage"
+	"github.com/hogapi/hogapi/coverage"
+	intervals "github.com/hogapi/hogapi/internal/coverage"
 )
 
 // lateAfter is how long after the end of the newest exported interval the next one is late: its length, the longest delay
 // of the schedule, and the time of a run.
 func lateAfter(interval string) time.Duration {
 	const run = 20 * time.Minute
-	step, _ := coverage.Step(interval)
-	return step + coverage.LongestDelay(interval) + run
+	step, _ := intervals.Step(interval)
+	return step + intervals.LongestDelay(interval) + run
 }
 
 // behindBy returns the bound of --max-behind for an interval. An interval that is longer than the bound is waited for first.
 func (g *gaps) behindBy(interval string) time.Duration {
-	if step, _ := coverage.Step(interval); step > g.maxBehind {
+	if step, _ := intervals.Step(interval); step > g.maxBehind {
 		return step + g.maxBehind
 	}
 	return g.maxBehind
@@ -115,7 +116,7 @@ func (g *gaps) lag(ctx context.Context, client *hogapi.Client, e *hogapi.BatchEx
 		text = fmt.Sprintf("the newest exported interval ended at %s UTC, %s ago", from.Format(clock), span(now.Sub(from)))
 	}
 	isOver := e.EndAt != nil && !from.Before(*e.EndAt)
-	isKnown := acceptedBy(known, &hogapi.Coverage{ExportID: e.ID, Name: e.Name}, hogapi.CoverageGap{Start: from, End: now}) != nil
+	isKnown := acceptedBy(known, &coverage.Coverage{ExportID: e.ID, Name: e.Name}, coverage.Gap{Start: from, End: now}) != nil
 	if isIn() || isOver || isKnown || now.Sub(from) <= bound {
 		return "", s, nil
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/coverage"
 	"github.com/hogapi/hogapi/hogapitest"
 	"github.com/hogapi/hogapi/ops"
 )
@@ -66,7 +67,7 @@ func TestCalendarMarksTheMissingDay(t *testing.T) {
 		{hogapi.IntervalWeek, at(2, 0), at(9, 0), " NNNNNNN"},
 	} {
 		var out strings.Builder
-		printCalendar(&out, &hogapi.Coverage{Interval: c.interval, Intervals: []hogapi.CoverageInterval{{Start: c.start, End: c.end, State: hogapi.IntervalNeverScheduled}}})
+		printCalendar(&out, &coverage.Coverage{Interval: c.interval, Intervals: []coverage.Interval{{Start: c.start, End: c.end, State: coverage.StateNeverScheduled}}})
 		_, row, _ := strings.Cut(out.String(), "2026-11     ")
 		row, _, _ = strings.Cut(row, "\n")
 		assert.Equal(t, c.want, strings.NewReplacer("\x03", "", "\x05", "").Replace(row), "%s to %s", c.start, c.end)
@@ -93,7 +94,7 @@ func TestRepairByTimestamp(t *testing.T) {
 	p.ends(t, 0, "repair", "warehouse", "--plan", file).out(t, "2 planned")
 	plan, _, err := readPlan(file)
 	require.NoError(t, err)
-	assert.Regexp(t, `^Project 1: 1 backfill, 1 backfill BY TIMESTAMP: up to \d+ rows come twice, rows that arrived late do not come. Carry out\?$`, question([]planned{{RepairPlan: plan}}, "1"))
+	assert.Regexp(t, `^Project 1: 1 backfill, 1 backfill BY TIMESTAMP: up to \d+ rows come twice, rows that arrived late do not come. Carry out\?$`, question([]planned{{Plan: plan}}, "1"))
 	p.ends(t, 6, "repair", "--apply", file, "--yes", "--max-rows", "99999").out(t, "left out, since --yes was given without --by-timestamp", "1 done")
 	assert.Len(t, p.server.Calls("backfills.create"), 1)
 	p.ends(t, 0, "repair", "--apply", file, "--yes", "--max-rows", "99999", "--by-timestamp").out(t, "is exported")

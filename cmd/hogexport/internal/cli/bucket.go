@@ -19,12 +19,13 @@ import (
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/cmd/internal/shell"
 	"github.com/hogapi/hogapi/cmd/internal/term"
+	"github.com/hogapi/hogapi/coverage"
 	"github.com/hogapi/hogapi/formats/s3files"
 	"github.com/hogapi/hogapi/reconcile"
 )
 
 // bucket opens the files below a prefix of a bucket.
-func (r *reconciling) bucket(ctx context.Context, at string, exports []hogapi.BatchExport, covered []*hogapi.Coverage, dir string) (*place, error) {
+func (r *reconciling) bucket(ctx context.Context, at string, exports []hogapi.BatchExport, covered []*coverage.Coverage, dir string) (*place, error) {
 	name, prefix, _ := strings.Cut(at, "/")
 	if name == "" || strings.ContainsAny(name, "@:?# ") {
 		return nil, shell.UsageError("--to does not name a bucket", "write it as s3://bucket/prefix; keys belong into AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, another service into --s3-endpoint")
@@ -53,7 +54,7 @@ func (r *reconciling) bucket(ctx context.Context, at string, exports []hogapi.Ba
 
 // named finds the files of a bucket that may not be listed. One that is not there may have another name than the runs
 // say: that is no proof that its rows are missing. One that is refused is found when it is read.
-func named(fsys fs.FS, prefix string, exports []hogapi.BatchExport, covered []*hogapi.Coverage) (*found, error) {
+func named(fsys fs.FS, prefix string, exports []hogapi.BatchExport, covered []*coverage.Coverage) (*found, error) {
 	files, seen := &found{fsys: fsys}, map[string]bool{}
 	for i := range exports {
 		names, err := reconcile.NamedObjects(fsys, prefix, &exports[i], covered[i])

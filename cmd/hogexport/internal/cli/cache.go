@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/coverage"
 	"github.com/hogapi/hogapi/internal/durable"
 )
 
@@ -38,8 +39,8 @@ func (c cache) path(e *hogapi.BatchExport) string {
 
 // kept is a coverage, and the settings that it depends on.
 type kept struct {
-	Settings string           `json:"settings"`
-	Coverage *hogapi.Coverage `json:"coverage"`
+	Settings string             `json:"settings"`
+	Coverage *coverage.Coverage `json:"coverage"`
 }
 
 // settingsOf returns the settings of an export that change its past: with others, a coverage is read again.
@@ -47,7 +48,7 @@ func settingsOf(e *hogapi.BatchExport) string {
 	return strings.Join([]string{e.LastUpdatedAt.UTC().Format(time.RFC3339Nano), string(e.Interval), string(e.Destination.Type), string(e.Model)}, " ")
 }
 
-func (c cache) load(e *hogapi.BatchExport) *hogapi.Coverage {
+func (c cache) load(e *hogapi.BatchExport) *coverage.Coverage {
 	text, err := durable.Read(durable.OS{}, c.path(e))
 	var k kept
 	if err != nil || json.Unmarshal(text, &k) != nil || k.Coverage == nil || k.Coverage.ExportID != e.ID || k.Settings != settingsOf(e) {
@@ -56,7 +57,7 @@ func (c cache) load(e *hogapi.BatchExport) *hogapi.Coverage {
 	return k.Coverage
 }
 
-func (c cache) save(e *hogapi.BatchExport, found *hogapi.Coverage) {
+func (c cache) save(e *hogapi.BatchExport, found *coverage.Coverage) {
 	text, err := json.Marshal(kept{settingsOf(e), found})
 	if err == nil && c.folder != "" && makeFolder(c.folder) == nil {
 		_ = durable.Replace(durable.OS{}, c.path(e), text)
@@ -64,16 +65,16 @@ func (c cache) save(e *hogapi.BatchExport, found *hogapi.Coverage) {
 }
 
 // coverage reads the coverage of an export since a time, from the cache as far as it goes.
-func (c cache) coverage(ctx context.Context, client *hogapi.Client, e *hogapi.BatchExport, from time.Time) (*hogapi.Coverage, error) {
-	o := &hogapi.CoverageOptions{From: from}
+func (c cache) coverage(ctx context.Context, client *hogapi.Client, e *hogapi.BatchExport, from time.Time) (*coverage.Coverage, error) {
+	o := &coverage.Options{From: from}
 	earliest := from
 	if e.CreatedAt.After(earliest) {
 		earliest = e.CreatedAt
 	}
 	if old := c.load(e); old != nil && !old.From.After(earliest) {
-		o = &hogapi.CoverageOptions{Since: old}
+		o = &coverage.Options{Since: old}
 	}
-	found, err := client.BatchExports.Coverage(ctx, e.ID, o)
+	found, err := coverage.Of(ctx, client, e.ID, o)
 	if err != nil {
 		return nil, err
 	}
@@ -82,7 +83,7 @@ func (c cache) coverage(ctx context.Context, client *hogapi.Client, e *hogapi.Ba
 }
 
 // since returns the part of a coverage after a time.
-func since(c *hogapi.Coverage, from time.Time) *hogapi.Coverage {
+func since(c *coverage.Coverage, from time.Time) *coverage.Coverage {
 	if !c.From.Before(from) {
 		return c
 	}

@@ -9,31 +9,32 @@ import (
 
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/cmd/internal/term"
+	"github.com/hogapi/hogapi/coverage"
 )
 
 // letters are the cells of the calendar, from good to bad. A cell of several intervals has the worst one.
 var letters = []struct {
 	letter byte
 	words  string
-	states []hogapi.IntervalState
+	states []coverage.State
 }{
-	{' ', "", []hogapi.IntervalState{hogapi.IntervalBeforeStart, hogapi.IntervalAfterEnd}},
-	{'.', "exported", []hogapi.IntervalState{hogapi.IntervalCompleted}},
-	{'w', "not yet due", []hogapi.IntervalState{hogapi.IntervalNotDue}},
-	{'r', "running", []hogapi.IntervalState{hogapi.IntervalRunning}},
-	{'t', "exported by timestamp", []hogapi.IntervalState{hogapi.IntervalByTimestamp}},
-	{'?', "cannot tell", []hogapi.IntervalState{hogapi.IntervalUnknown}},
-	{'S', "stuck", []hogapi.IntervalState{hogapi.IntervalStuck}},
-	{'P', "paused", []hogapi.IntervalState{hogapi.IntervalPaused}},
-	{'-', "partly covered", []hogapi.IntervalState{hogapi.IntervalPartly}},
-	{'C', "cancelled", []hogapi.IntervalState{hogapi.IntervalCancelled}},
-	{'N', "never scheduled (no run began)", []hogapi.IntervalState{hogapi.IntervalNeverScheduled, hogapi.IntervalSkipped}},
-	{'B', "failed billing (the limit of the PostHog plan)", []hogapi.IntervalState{hogapi.IntervalFailedBilling}},
-	{'F', "failed", []hogapi.IntervalState{hogapi.IntervalFailed, hogapi.IntervalRecordsFailed}},
+	{' ', "", []coverage.State{coverage.StateBeforeStart, coverage.StateAfterEnd}},
+	{'.', "exported", []coverage.State{coverage.StateCompleted}},
+	{'w', "not yet due", []coverage.State{coverage.StateNotDue}},
+	{'r', "running", []coverage.State{coverage.StateRunning}},
+	{'t', "exported by timestamp", []coverage.State{coverage.StateByTimestamp}},
+	{'?', "cannot tell", []coverage.State{coverage.StateUnknown}},
+	{'S', "stuck", []coverage.State{coverage.StateStuck}},
+	{'P', "paused", []coverage.State{coverage.StatePaused}},
+	{'-', "partly covered", []coverage.State{coverage.StatePartly}},
+	{'C', "cancelled", []coverage.State{coverage.StateCancelled}},
+	{'N', "never scheduled (no run began)", []coverage.State{coverage.StateNeverScheduled, coverage.StateSkipped}},
+	{'B', "failed billing (the limit of the PostHog plan)", []coverage.State{coverage.StateFailedBilling}},
+	{'F', "failed", []coverage.State{coverage.StateFailed, coverage.StateRecordsFailed}},
 }
 
 // rank returns the number of the cell of a state.
-func rank(state hogapi.IntervalState) int {
+func rank(state coverage.State) int {
 	for i, l := range letters {
 		if slices.Contains(l.states, state) {
 			return i
@@ -50,7 +51,7 @@ type calendar struct {
 	cells          map[string][]int // by row
 }
 
-func newCalendar(c *hogapi.Coverage) *calendar {
+func newCalendar(c *coverage.Coverage) *calendar {
 	const hours, days = 24, 31
 	k := &calendar{columns: hours, cells: map[string][]int{}}
 	isDays := c.Interval == hogapi.IntervalDay || c.Interval == hogapi.IntervalWeek
@@ -72,7 +73,7 @@ func newCalendar(c *hogapi.Coverage) *calendar {
 	return k
 }
 
-func (k *calendar) mark(row func(time.Time) string, column func(time.Time) int, at time.Time, state hogapi.IntervalState) {
+func (k *calendar) mark(row func(time.Time) string, column func(time.Time) int, at time.Time, state coverage.State) {
 	at = at.UTC()
 	name := row(at)
 	if k.cells[name] == nil {
@@ -95,7 +96,7 @@ func (k *calendar) legend() string {
 }
 
 // printCalendar writes the calendar of a coverage.
-func printCalendar(w io.Writer, c *hogapi.Coverage) {
+func printCalendar(w io.Writer, c *coverage.Coverage) {
 	k := newCalendar(c)
 	if len(k.rows) == 0 {
 		fmt.Fprintln(w, "no interval of the schedule is in this time")
@@ -124,4 +125,4 @@ func printCalendar(w io.Writer, c *hogapi.Coverage) {
 }
 
 // The cells from firstBad on are gaps, and from firstOdd on no plain success.
-var firstOdd, firstBad = rank(hogapi.IntervalByTimestamp), rank(hogapi.IntervalStuck)
+var firstOdd, firstBad = rank(coverage.StateByTimestamp), rank(coverage.StateStuck)

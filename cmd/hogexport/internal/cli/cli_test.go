@@ -23,6 +23,7 @@ import (
 
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/cmd/internal/shell"
+	"github.com/hogapi/hogapi/coverage"
 	"github.com/hogapi/hogapi/hogapitest"
 	"github.com/hogapi/hogapi/opt"
 )
@@ -155,8 +156,8 @@ func TestWhatTheCacheKeeps(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, 11, 26, 12, 0, 0, 0, time.UTC)
 	e := &hogapi.BatchExport{ID: uuid.New(), Interval: hogapi.IntervalHour, LastUpdatedAt: at}
-	found := &hogapi.Coverage{ExportID: e.ID, Intervals: []hogapi.CoverageInterval{
-		{Start: at.Add(-2 * time.Hour), End: at.Add(-time.Hour), State: hogapi.IntervalCompleted}, {Start: at.Add(-time.Hour), End: at, State: hogapi.IntervalRunning},
+	found := &coverage.Coverage{ExportID: e.ID, Intervals: []coverage.Interval{
+		{Start: at.Add(-2 * time.Hour), End: at.Add(-time.Hour), State: coverage.StateCompleted}, {Start: at.Add(-time.Hour), End: at, State: coverage.StateRunning},
 	}}
 	c := cache{t.TempDir()}
 	c.save(e, found)
@@ -299,7 +300,7 @@ func TestGaps(t *testing.T) {
 	r = p.ends(t, 6, "gaps", "warehouse", "--json")
 	require.NoError(t, json.Unmarshal([]byte(r.stdout), &all))
 	assert.Len(t, all[0].Gaps, 2)
-	assert.Equal(t, []hogapi.IntervalState{hogapi.IntervalFailed}, all[0].Gaps[1].States)
+	assert.Equal(t, []coverage.State{coverage.StateFailed}, all[0].Gaps[1].States)
 	assert.False(t, all[0].IsExported)
 	assert.NotContains(t, r.stdout, `"runs"`)
 	assert.Contains(t, p.run(t, "gaps", "warehouse", "--json", "--intervals").stdout, `"runs"`)
@@ -515,7 +516,7 @@ func TestAPlanThatChangesAtTheQuestion(t *testing.T) {
 	require.NoError(t, os.WriteFile(file, []byte("newer"), 0o600))
 	shellApp, _ := shell.New(t.Context(), "hogexport", strings.NewReader(""), io.Discard, io.Discard, func(string) string { return "" }, (&app{}).explain)
 	r := repair{app: &app{App: shellApp}, cache: t.TempDir()}
-	plan := planned{RepairPlan: &hogapi.RepairPlan{ExportID: uuid.New(), Name: "lake"}, file: file, text: []byte("shown")}
+	plan := planned{Plan: &coverage.Plan{ExportID: uuid.New(), Name: "lake"}, file: file, text: []byte("shown")}
 	interrupted, interrupt := context.WithCancelCause(t.Context())
 	interrupt(shell.ErrInterrupted)
 	r.In, _ = io.Pipe()
@@ -589,18 +590,18 @@ func TestGapsThatAreLeftOfSeveralExports(t *testing.T) {
 func TestTextsOfAPlan(t *testing.T) {
 	t.Parallel()
 	planned := time.Date(2026, 11, 26, 12, 0, 0, 0, time.UTC)
-	text := func(schedule string, steps ...hogapi.RepairStep) string {
+	text := func(schedule string, steps ...coverage.Step) string {
 		var out strings.Builder
 		for i := range steps {
-			steps[i].State, steps[i].Intervals = hogapi.RepairPlanned, 1
+			steps[i].State, steps[i].Intervals = coverage.StepPlanned, 1
 		}
-		printPlan(&out, &hogapi.RepairPlan{Name: "x", Schedule: schedule, PlannedAt: planned, AgeLine: 5 * 24 * time.Hour, Steps: steps})
+		printPlan(&out, &coverage.Plan{Name: "x", Schedule: schedule, PlannedAt: planned, AgeLine: 5 * 24 * time.Hour, Steps: steps})
 		return strings.Join(strings.Fields(out.String()), " ")
 	}
 	rows := int64(1234)
-	young := hogapi.RepairStep{Action: hogapi.RepairBackfill, Start: planned.Add(-4 * time.Hour), End: planned.Add(-3 * time.Hour), Rows: hogapi.RowsAsScheduled}
-	second := hogapi.RepairStep{
-		Action: hogapi.RepairSecondExport, Start: planned.AddDate(0, 0, -8), End: planned.AddDate(0, 0, -7), Rows: hogapi.RowsByTimestamp, Estimate: &rows,
+	young := coverage.Step{Action: coverage.ActionBackfill, Start: planned.Add(-4 * time.Hour), End: planned.Add(-3 * time.Hour), Rows: coverage.RowsAsScheduled}
+	second := coverage.Step{
+		Action: coverage.ActionSecondExport, Start: planned.AddDate(0, 0, -8), End: planned.AddDate(0, 0, -7), Rows: coverage.RowsByTimestamp, Estimate: &rows,
 		Prefix: "p/repair/", Note: "writes to p/repair/, by timestamp",
 	}
 	got := text("hour of events to AwsS3, UTC 0 0", second, young)
@@ -613,7 +614,7 @@ func TestTextsOfAPlan(t *testing.T) {
 	says(t, text("hour of events to AwsS3, UTC 0 0", second), "done; its prefix: p/repair/")
 	says(t, text("hour of events to AwsS3, UTC 0 0", young), "Rows that come twice: none; a backfill replaces")
 
-	day := hogapi.RepairStep{Action: hogapi.RepairBackfill, Start: planned.Add(-132 * time.Hour), End: planned.Add(-108 * time.Hour), Rows: hogapi.RowsAsScheduled}
+	day := coverage.Step{Action: coverage.ActionBackfill, Start: planned.Add(-132 * time.Hour), End: planned.Add(-108 * time.Hour), Rows: coverage.RowsAsScheduled}
 	says(t, text("day of events to BigQuery, UTC 0 0", day), "Begin before 2026-11-27 00:00 UTC: from then on, the gap from 2026-11-21 00:00 is more than 5 days old")
 	assert.NotContains(t, text("day of persons to BigQuery, UTC 0 0", day), "Begin before")
 }
@@ -856,7 +857,7 @@ func TestReconcile(t *testing.T) {
 	report := filepath.Join(t.TempDir(), "result")
 	r := p.ends(t, 6, "reconcile", "lake", "--to", folder, "--since", "40h", "--report", report)
 	says(t, r.stdout, "1 missing", "with hogexport download", "missing.uuids")
-	for _, word := range []string{"PlanRepair", "FileDownloads", "Mark"} {
+	for _, word := range []string{"MakePlan", "FileDownloads", "Mark"} {
 		assert.NotContains(t, r.stdout, word, "a word of the package")
 	}
 	assert.Equal(t, rows[17].UUID, strings.TrimSpace(read(t, filepath.Join(report, "missing.uuids"))))

@@ -7,52 +7,52 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/cmd/internal/progress"
 	"github.com/hogapi/hogapi/cmd/internal/shell"
+	"github.com/hogapi/hogapi/coverage"
 )
 
 const leftOut = "; left out, since --yes was given without --by-timestamp"
 
 // leaveByTimestamp leaves the backfills by timestamp to a person, and the runs that would be cancelled for them: rows may
 // come twice, and late rows do not come.
-func leaveByTimestamp(plan *hogapi.RepairPlan) {
-	isOpen := func(s *hogapi.RepairStep) bool { return slices.Contains(left, s.State) }
+func leaveByTimestamp(plan *coverage.Plan) {
+	isOpen := func(s *coverage.Step) bool { return slices.Contains(left, s.State) }
 	for i := range plan.Steps {
-		if s := &plan.Steps[i]; s.State == hogapi.RepairPlanned && s.Action == hogapi.RepairBackfill && s.Rows == hogapi.RowsByTimestamp {
-			s.State, s.Note = hogapi.RepairLeft, strings.TrimPrefix(s.Note+leftOut, "; ")
+		if s := &plan.Steps[i]; s.State == coverage.StepPlanned && s.Action == coverage.ActionBackfill && s.Rows == coverage.RowsByTimestamp {
+			s.State, s.Note = coverage.StepLeft, strings.TrimPrefix(s.Note+leftOut, "; ")
 		}
 	}
 	for i := range plan.Steps {
 		s := &plan.Steps[i]
-		isNeeded := slices.ContainsFunc(plan.Steps, func(x hogapi.RepairStep) bool {
-			return x.Action == hogapi.RepairBackfill && isOpen(&x) && x.Start.Before(s.End) && s.Start.Before(x.End)
+		isNeeded := slices.ContainsFunc(plan.Steps, func(x coverage.Step) bool {
+			return x.Action == coverage.ActionBackfill && isOpen(&x) && x.Start.Before(s.End) && s.Start.Before(x.End)
 		})
-		if s.Action == hogapi.RepairCancel && s.State == hogapi.RepairPlanned && !isNeeded {
-			s.State, s.Note = hogapi.RepairLeft, s.Note+leftOut
+		if s.Action == coverage.ActionCancel && s.State == coverage.StepPlanned && !isNeeded {
+			s.State, s.Note = coverage.StepLeft, s.Note+leftOut
 		}
 	}
 }
 
 // takeByTimestamp plans again what an earlier --yes has left out of a plan.
-func takeByTimestamp(plan *hogapi.RepairPlan) {
+func takeByTimestamp(plan *coverage.Plan) {
 	for i := range plan.Steps {
 		s := &plan.Steps[i]
-		if note, isLeft := strings.CutSuffix(s.Note, leftOut); isLeft && s.State == hogapi.RepairLeft {
-			s.State, s.Note = hogapi.RepairPlanned, note
+		if note, isLeft := strings.CutSuffix(s.Note, leftOut); isLeft && s.State == coverage.StepLeft {
+			s.State, s.Note = coverage.StepPlanned, note
 		}
 	}
 }
 
 // question says in one sentence what the steps of some plans do.
 func question(plans []planned, project string) string {
-	kinds := map[hogapi.RepairAction]int{}
+	kinds := map[coverage.Action]int{}
 	old, rows, isKnown, mergesAll := 0, int64(0), true, true
 	for _, plan := range plans {
 		for _, s := range plan.Steps {
 			switch {
 			case !slices.Contains(left, s.State):
-			case s.Action == hogapi.RepairBackfill && s.Rows == hogapi.RowsByTimestamp:
+			case s.Action == coverage.ActionBackfill && s.Rows == coverage.RowsByTimestamp:
 				old++
 				mergesAll = mergesAll && plan.MergesByUUID
 				if isKnown = isKnown && s.Estimate != nil; isKnown {
@@ -64,10 +64,10 @@ func question(plans []planned, project string) string {
 		}
 	}
 	var parts []string
-	for _, action := range []hogapi.RepairAction{hogapi.RepairCancel, hogapi.RepairBackfill, hogapi.RepairSecondExport, hogapi.RepairUnpause} {
+	for _, action := range []coverage.Action{coverage.ActionCancel, coverage.ActionBackfill, coverage.ActionSecondExport, coverage.ActionUnpause} {
 		if n := kinds[action]; n > 0 {
-			parts = append(parts, plural(n, map[hogapi.RepairAction]string{
-				hogapi.RepairCancel: "cancel", hogapi.RepairBackfill: "backfill", hogapi.RepairSecondExport: "second export", hogapi.RepairUnpause: "unpause",
+			parts = append(parts, plural(n, map[coverage.Action]string{
+				coverage.ActionCancel: "cancel", coverage.ActionBackfill: "backfill", coverage.ActionSecondExport: "second export", coverage.ActionUnpause: "unpause",
 			}[action]))
 		}
 	}
@@ -89,7 +89,7 @@ func question(plans []planned, project string) string {
 func (r *repair) agree(ctx context.Context, plans []planned) error {
 	steps := 0
 	for _, plan := range plans {
-		steps += stepsLeft(plan.RepairPlan)
+		steps += stepsLeft(plan.Plan)
 	}
 	if steps == 0 {
 		return nil
@@ -124,7 +124,7 @@ func (r *repair) bound(plans ...planned) error {
 	rows, unknown := rowsOf(plans)
 	if unknown != nil {
 		todo := "no interval since --since and no newest run is exported, so nothing tells how many rows an interval has: give an earlier --since"
-		if unknown.Rows == hogapi.RowsByTimestamp {
+		if unknown.Rows == coverage.RowsByTimestamp {
 			todo = "give the key the scope query:read"
 		}
 		return &shell.Fault{
@@ -146,10 +146,10 @@ func (r *repair) bound(plans ...planned) error {
 }
 
 // rowsOf returns about how many rows the steps export again, or a step whose rows are not known.
-func rowsOf(plans []planned) (n int64, unknown *hogapi.RepairStep) {
+func rowsOf(plans []planned) (n int64, unknown *coverage.Step) {
 	for _, plan := range plans {
 		for _, s := range plan.Steps {
-			if !slices.Contains(left, s.State) || s.Action != hogapi.RepairBackfill && s.Action != hogapi.RepairSecondExport {
+			if !slices.Contains(left, s.State) || s.Action != coverage.ActionBackfill && s.Action != coverage.ActionSecondExport {
 				continue
 			}
 			if s.Estimate == nil {

@@ -16,6 +16,7 @@ import (
 	"github.com/hogapi/hogapi/cmd/internal/progress"
 	"github.com/hogapi/hogapi/cmd/internal/shell"
 	"github.com/hogapi/hogapi/cmd/internal/term"
+	"github.com/hogapi/hogapi/coverage"
 	"github.com/hogapi/hogapi/internal/configs"
 	ranges "github.com/hogapi/hogapi/internal/download"
 	"github.com/hogapi/hogapi/reconcile"
@@ -87,7 +88,7 @@ func (d *download) run(ctx context.Context, folder string) error {
 		return err
 	}
 	const unbounded = 1 << 30 // GiB
-	o := &hogapi.RangeOptions{
+	o := &coverage.RangeOptions{
 		Folder: folder, Model: hogapi.Model(d.model), File: hogapi.FileOptions{Format: formats[d.format]}, Include: d.include, Exclude: d.exclude,
 		MaxBytes: max(1, int64(min(d.maxGiB, unbounded)*(1<<30))),
 	}
@@ -111,7 +112,7 @@ func (d *download) run(ctx context.Context, folder string) error {
 
 // announce says how many rows come, before the first download of a range. The service can count events by their
 // timestamp only.
-func (d *download) announce(ctx context.Context, client *hogapi.Client, from, to time.Time, o *hogapi.RangeOptions) error {
+func (d *download) announce(ctx context.Context, client *hogapi.Client, from, to time.Time, o *coverage.RangeOptions) error {
 	if ranges.HasBegun(o.Folder, from) {
 		return nil
 	}
@@ -149,7 +150,7 @@ func (d *download) announce(ctx context.Context, client *hogapi.Client, from, to
 }
 
 // like takes model and events from an export.
-func (d *download) like(ctx context.Context, client *hogapi.Client, o *hogapi.RangeOptions) error {
+func (d *download) like(ctx context.Context, client *hogapi.Client, o *coverage.RangeOptions) error {
 	if d.of == "" {
 		return nil
 	}
@@ -166,7 +167,7 @@ func (d *download) like(ctx context.Context, client *hogapi.Client, o *hogapi.Ra
 	return nil
 }
 
-func (d *download) files(ctx context.Context, client *hogapi.Client, from, to time.Time, o *hogapi.RangeOptions) error {
+func (d *download) files(ctx context.Context, client *hogapi.Client, from, to time.Time, o *coverage.RangeOptions) error {
 	meter := d.Meter()
 	begun := from
 	show := func(state string) {
@@ -180,7 +181,7 @@ func (d *download) files(ctx context.Context, client *hogapi.Client, from, to ti
 		Bytes int64     `json:"bytes"`
 	}
 	found, total := []file{}, int64(0)
-	for part, err := range client.FileDownloads.Range(ctx, from, to, o) {
+	for part, err := range coverage.DownloadRange(ctx, client, from, to, o) {
 		if err != nil {
 			meter.End()
 			return d.stopped(err)

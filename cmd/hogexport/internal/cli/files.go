@@ -17,6 +17,7 @@ import (
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/cmd/internal/shell"
 	"github.com/hogapi/hogapi/cmd/internal/term"
+	"github.com/hogapi/hogapi/coverage"
 	"github.com/hogapi/hogapi/formats/parquet"
 	"github.com/hogapi/hogapi/reconcile"
 )
@@ -64,7 +65,7 @@ func findAll(fsys fs.FS) (*found, error) {
 }
 
 // folder opens a folder of this machine.
-func (r *reconciling) folder(exports []hogapi.BatchExport, covered []*hogapi.Coverage, dir string) (*place, error) {
+func (r *reconciling) folder(exports []hogapi.BatchExport, covered []*coverage.Coverage, dir string) (*place, error) {
 	if info, err := os.Stat(r.to); err != nil || !info.IsDir() {
 		return nil, shell.UsageError(fmt.Sprintf("--to %s: there is no such folder", r.to), "give a folder with the files of a batch export, or the URL of a database or a bucket")
 	}
@@ -76,7 +77,7 @@ func (r *reconciling) folder(exports []hogapi.BatchExport, covered []*hogapi.Cov
 }
 
 // filesAt makes a place of files.
-func (r *reconciling) filesAt(files *found, exports []hogapi.BatchExport, covered []*hogapi.Coverage, dir string) (*place, error) {
+func (r *reconciling) filesAt(files *found, exports []hogapi.BatchExport, covered []*coverage.Coverage, dir string) (*place, error) {
 	if len(files.lines)+len(files.parquet) == 0 {
 		text := "it has no files of a batch export"
 		if len(files.others) > 0 {

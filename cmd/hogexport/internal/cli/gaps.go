@@ -11,9 +11,9 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/cmd/internal/shell"
 	"github.com/hogapi/hogapi/cmd/internal/term"
+	"github.com/hogapi/hogapi/coverage"
 )
 
 type gaps struct {
@@ -73,14 +73,14 @@ count.`,
 
 // judged is the coverage of an export, and the gaps that are known.
 type judged struct {
-	*hogapi.Coverage
+	*coverage.Coverage
 
 	Accepted []acceptance
 
 	known  []acceptance
-	open   []hogapi.CoverageGap // the others
-	handle string               // what names the export in a command
-	began  time.Time            // of the export
+	open   []coverage.Gap // the others
+	handle string         // what names the export in a command
+	began  time.Time      // of the export
 }
 
 func (g *gaps) run(ctx context.Context, names []string) error {
@@ -150,13 +150,13 @@ func (g *gaps) run(ctx context.Context, names []string) error {
 	return g.verdictOf(all)
 }
 
-func judge(c *hogapi.Coverage, known []acceptance) judged {
+func judge(c *coverage.Coverage, known []acceptance) judged {
 	j := judged{Coverage: c, Accepted: []acceptance{}, known: known}
 	for _, gap := range pieces(c, known) {
 		if gap.by != nil {
 			j.Accepted = append(j.Accepted, *gap.by)
 		} else {
-			j.open = append(j.open, gap.CoverageGap)
+			j.open = append(j.open, gap.Gap)
 		}
 	}
 	return j
@@ -183,7 +183,7 @@ func (j *judged) print(w io.Writer) {
 	fmt.Fprintln(w, term.Flow(j.colored()))
 }
 
-func states(gap hogapi.CoverageGap) string {
+func states(gap coverage.Gap) string {
 	var words []string
 	for _, s := range gap.States {
 		words = append(words, s.String())
@@ -204,7 +204,7 @@ func (j *judged) verdict() string {
 		return "every interval from " + strings.Replace(j.window(), " (", " is exported (", 1)
 	case len(j.Accepted) > 0:
 		return "every other interval is exported, or its run is under way, of those from " + j.window()
-	case !slices.ContainsFunc(j.Intervals, func(x hogapi.CoverageInterval) bool { return len(x.Runs) > 0 }):
+	case !slices.ContainsFunc(j.Intervals, func(x coverage.Interval) bool { return len(x.Runs) > 0 }):
 		return "no interval was due: none is exported, and none missing"
 	}
 	return "no gap; but some intervals are exported by timestamp, or their runs are under way, of those from " + j.window()
@@ -217,7 +217,7 @@ func (j *judged) window() string {
 		if i == 0 {
 			first = x.Start
 		}
-		if x.State != hogapi.IntervalNotDue && x.State != hogapi.IntervalAfterEnd {
+		if x.State != coverage.StateNotDue && x.State != coverage.StateAfterEnd {
 			last = x.End
 		}
 	}
@@ -244,7 +244,7 @@ func (g *gaps) verdictOf(all []judged) error {
 	isUnknown, count, open := false, 0, []string{}
 	for i := range all {
 		for _, gap := range all[i].open {
-			if len(gap.States) == 1 && gap.States[0] == hogapi.IntervalUnknown {
+			if len(gap.States) == 1 && gap.States[0] == coverage.StateUnknown {
 				isUnknown = true
 				continue
 			}
@@ -279,5 +279,5 @@ func (p *piece) why() string {
 	if p.by != nil {
 		return "known: " + p.by.Reason
 	}
-	return states(p.CoverageGap)
+	return states(p.Gap)
 }

@@ -7,31 +7,32 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/coverage"
 )
 
 // printed is an export as gaps --json prints it: docs/recipes/exports.md has the fields.
 type printed struct {
-	ExportID    uuid.UUID                 `json:"export_id"`
-	Name        string                    `json:"name"`
-	Model       hogapi.Model              `json:"model"`
-	Destination string                    `json:"destination"`
-	Interval    string                    `json:"interval"`
-	From        time.Time                 `json:"from"`
-	CheckedAt   time.Time                 `json:"checked_at"`
-	IsExported  bool                      `json:"is_exported"` // each interval, except those that are known
-	Verdict     string                    `json:"verdict"`
-	Gaps        []printedGap              `json:"gaps"`
-	Accepted    []acceptance              `json:"accepted"`
-	Notes       []string                  `json:"notes"`
-	Intervals   []hogapi.CoverageInterval `json:"intervals,omitempty"` // with --intervals
+	ExportID    uuid.UUID           `json:"export_id"`
+	Name        string              `json:"name"`
+	Model       hogapi.Model        `json:"model"`
+	Destination string              `json:"destination"`
+	Interval    string              `json:"interval"`
+	From        time.Time           `json:"from"`
+	CheckedAt   time.Time           `json:"checked_at"`
+	IsExported  bool                `json:"is_exported"` // each interval, except those that are known
+	Verdict     string              `json:"verdict"`
+	Gaps        []printedGap        `json:"gaps"`
+	Accepted    []acceptance        `json:"accepted"`
+	Notes       []string            `json:"notes"`
+	Intervals   []coverage.Interval `json:"intervals,omitempty"` // with --intervals
 }
 
 type printedGap struct {
-	Start     time.Time              `json:"start"`
-	End       time.Time              `json:"end"`
-	Intervals int                    `json:"intervals"`
-	States    []hogapi.IntervalState `json:"states"`
-	Known     string                 `json:"known,omitempty"` // the reason of --accept: it does not count
+	Start     time.Time        `json:"start"`
+	End       time.Time        `json:"end"`
+	Intervals int              `json:"intervals"`
+	States    []coverage.State `json:"states"`
+	Known     string           `json:"known,omitempty"` // the reason of --accept: it does not count
 }
 
 func (g *gaps) printJSON(all []judged) error {
@@ -58,7 +59,7 @@ func (g *gaps) printJSON(all []judged) error {
 }
 
 // before returns the part of a coverage before a time.
-func before(c *hogapi.Coverage, to time.Time) *hogapi.Coverage {
+func before(c *coverage.Coverage, to time.Time) *coverage.Coverage {
 	if to.IsZero() {
 		return c
 	}

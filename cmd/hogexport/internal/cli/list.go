@@ -16,7 +16,8 @@ import (
 	"github.com/hogapi/hogapi/cmd/internal/page"
 	"github.com/hogapi/hogapi/cmd/internal/shell"
 	"github.com/hogapi/hogapi/cmd/internal/term"
-	"github.com/hogapi/hogapi/internal/coverage"
+	"github.com/hogapi/hogapi/coverage"
+	intervals "github.com/hogapi/hogapi/internal/coverage"
 )
 
 type list struct {
@@ -106,7 +107,7 @@ func (l *list) count(ctx context.Context, client *hogapi.Client, exports []hogap
 			gaps, intervals = gaps+1, intervals+gap.Intervals
 		}
 		found[i].Gaps, found[i].Uncovered = &gaps, &intervals
-		if since := underWaySince(c, func(s hogapi.IntervalState) bool { return s == hogapi.IntervalStuck }); !since.IsZero() && found[i].StuckSince == nil {
+		if since := underWaySince(c, func(s coverage.State) bool { return s == coverage.StateStuck }); !since.IsZero() && found[i].StuckSince == nil {
 			found[i].isStuck(since, c)
 		}
 	}
@@ -155,10 +156,10 @@ func (l *list) table(found []status, ids map[uuid.UUID]string, from, now time.Ti
 }
 
 // isStuck notes a stuck run that is older than the runs in the list of exports.
-func (s *status) isStuck(since time.Time, c *hogapi.Coverage) {
+func (s *status) isStuck(since time.Time, c *coverage.Coverage) {
 	s.StuckSince = new(since.UTC())
 	for _, x := range c.Intervals {
-		if x.State == hogapi.IntervalStuck {
+		if x.State == coverage.StateStuck {
 			s.StuckFrom, s.StuckTo = new(x.Start.UTC()), new(x.End.UTC())
 			break
 		}
@@ -175,7 +176,7 @@ func (s *status) note() string {
 		failed = "; last error: " + term.Line(s.LastError)
 	}
 	switch {
-	case s.State == statePaused && s.Failures >= coverage.PauseAfter && s.PausedSince != nil:
+	case s.State == statePaused && s.Failures >= intervals.PauseAfter && s.PausedSince != nil:
 		return fmt.Sprintf("paused since %s UTC, probably by the service after %s%s", s.PausedSince.Format(clock), plural(s.Failures, "failed run"), failed)
 	case s.State == statePaused && s.PausedSince != nil:
 		return "paused since " + s.PausedSince.Format(clock) + " UTC" + failed

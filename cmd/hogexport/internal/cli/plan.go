@@ -19,22 +19,23 @@ import (
 	"github.com/hogapi/hogapi/cmd/internal/progress"
 	"github.com/hogapi/hogapi/cmd/internal/shell"
 	"github.com/hogapi/hogapi/cmd/internal/term"
-	"github.com/hogapi/hogapi/internal/coverage"
+	"github.com/hogapi/hogapi/coverage"
+	intervals "github.com/hogapi/hogapi/internal/coverage"
 	"github.com/hogapi/hogapi/internal/durable"
 )
 
 // inFlags replaces words of the package by words of this program.
 var inFlags = strings.NewReplacer(
-	"Either export these intervals again: PlanRepair, with the coverage that Mark returns.\nOr download", "Download", " (Run.LatestError)", "", "; remove the cause, and call Repair again with this plan", "",
-	"Report.Mark tells PlanRepair where nothing is there, and Report.Repair has the statement", "it shows what is there, and the statement",
+	"Either export these intervals again: MakePlan, with the coverage that Mark returns.\nOr download", "Download", " (Run.LatestError)", "", "; remove the cause, and call Repair again with this plan", "",
+	"Report.Mark tells MakePlan where nothing is there, and Report.Repair has the statement", "it shows what is there, and the statement",
 	"with package reconcile", "with hogexport reconcile", "RepairOptions.AcceptCopies", "--accept-copies",
-	"FileDownloads.Range", "hogexport download", "RepairOptions.Unpause", "--unpause", "RepairOptions.IncludeUnknown", "--include-unknown",
-	"RepairOptions.Credentials", "an integration for the export", "PlanRepair", "hogexport repair",
+	"coverage.DownloadRange", "hogexport download", "RepairOptions.Unpause", "--unpause", "RepairOptions.IncludeUnknown", "--include-unknown",
+	"RepairOptions.Credentials", "an integration for the export", "MakePlan", "hogexport repair",
 	"hogapi: MaxBytesRead", "--max-read", "run again with the same Dir to continue", "run the same command again to continue",
 ).Replace
 
 // printPlan writes a plan for people: its steps, what comes twice, and until when it must begin.
-func printPlan(w io.Writer, plan *hogapi.RepairPlan) {
+func printPlan(w io.Writer, plan *coverage.Plan) {
 	fmt.Fprintf(w, "repair of %s, planned at %s UTC\n\n", term.Line(plan.Name), plan.PlannedAt.Format(clock))
 	if len(plan.Steps) == 0 {
 		fmt.Fprintln(w, "nothing to repair")
@@ -58,21 +59,21 @@ func printPlan(w io.Writer, plan *hogapi.RepairPlan) {
 			until.Format(clock), gap.Format(clock), span(plan.AgeLine))))
 	}
 	if len(plan.Steps) > 0 {
-		var states []hogapi.RepairState
+		var states []coverage.StepState
 		for _, s := range plan.Steps {
 			states = append(states, s.State)
 		}
-		fmt.Fprintln(w, coverage.PlanSummary(states))
+		fmt.Fprintln(w, intervals.PlanSummary(states))
 	}
 }
 
-func printSteps(w io.Writer, plan *hogapi.RepairPlan) {
+func printSteps(w io.Writer, plan *coverage.Plan) {
 	t := term.NewTable(w).Narrow([]string{"ACTION", "STATE"}, []string{"INTERVALS"})
 	fmt.Fprintln(t, "FROM (UTC)\tTO\tINTERVALS\tACTION\tABOUT ROWS\tSTATE\t")
 	for i := range plan.Steps {
 		s := &plan.Steps[i]
 		rows := ""
-		if s.Estimate != nil && s.State != hogapi.RepairLeft {
+		if s.Estimate != nil && s.State != coverage.StepLeft {
 			rows = progress.Number(*s.Estimate)
 		}
 		fmt.Fprintf(t, "%s\t%s\t%d\t%s\t%s\t%s\t\n", s.Start.Format(clock), s.End.Format(clock), s.Intervals, actions[s.Action], rows,
@@ -84,7 +85,7 @@ func printSteps(w io.Writer, plan *hogapi.RepairPlan) {
 		s := &plan.Steps[i]
 		text := cmp.Or(s.Result, s.Note)
 		switch {
-		case s.Action == hogapi.RepairSecondExport && !strings.Contains(text, s.Prefix):
+		case s.Action == coverage.ActionSecondExport && !strings.Contains(text, s.Prefix):
 			text += "; its prefix: " + s.Prefix
 		case s.Request != nil:
 			text += "; this repair writes nothing for it. A second export with credentials of your own could, by timestamp: --json has the request"
@@ -95,28 +96,28 @@ func printSteps(w io.Writer, plan *hogapi.RepairPlan) {
 	}
 }
 
-var actions = map[hogapi.RepairAction]string{
-	hogapi.RepairCancel: "cancel the run", hogapi.RepairBackfill: "backfill", hogapi.RepairSecondExport: "second export", hogapi.RepairUnpause: "unpause",
-	hogapi.RepairDownload: "download", hogapi.RepairByHand: "by hand",
+var actions = map[coverage.Action]string{
+	coverage.ActionCancel: "cancel the run", coverage.ActionBackfill: "backfill", coverage.ActionSecondExport: "second export", coverage.ActionUnpause: "unpause",
+	coverage.ActionDownload: "download", coverage.ActionByHand: "by hand",
 }
 
 // twice says which rows come twice.
-func twice(plan *hogapi.RepairPlan) string {
+func twice(plan *coverage.Plan) string {
 	var scheduled, other, second int
 	var rows, ofSecond int64
 	isKnown := true // ofSecond
 	var partly []string
 	for _, s := range plan.Steps {
 		switch {
-		case s.Action == hogapi.RepairSecondExport && s.State != hogapi.RepairLeft:
+		case s.Action == coverage.ActionSecondExport && s.State != coverage.StepLeft:
 			second++
 			if isKnown = isKnown && s.Estimate != nil; isKnown {
 				ofSecond += *s.Estimate
 			}
 			continue
-		case s.Action != hogapi.RepairBackfill || s.State == hogapi.RepairLeft:
+		case s.Action != coverage.ActionBackfill || s.State == coverage.StepLeft:
 			continue
-		case s.Rows == hogapi.RowsAsScheduled:
+		case s.Rows == coverage.RowsAsScheduled:
 			scheduled++
 		default:
 			other++
@@ -154,18 +155,18 @@ func twice(plan *hogapi.RepairPlan) string {
 }
 
 // isObjectStore reports whether the export of a plan writes objects.
-func isObjectStore(plan *hogapi.RepairPlan) bool {
+func isObjectStore(plan *coverage.Plan) bool {
 	_, to, _ := strings.Cut(plan.Schedule, " to ")
 	kind, _, _ := strings.Cut(to, ",")
-	return coverage.IsObjectStore(kind)
+	return intervals.IsObjectStore(kind)
 }
 
 // downloads returns the commands that get the rows of the steps that are left.
-func downloads(plan *hogapi.RepairPlan) (commands []string) {
+func downloads(plan *coverage.Plan) (commands []string) {
 	for _, s := range plan.Steps {
 		times := s.Left
 		switch {
-		case s.State != hogapi.RepairLeft || s.Action != hogapi.RepairDownload && !strings.Contains(s.Result+s.Note, "FileDownloads.Range"):
+		case s.State != coverage.StepLeft || s.Action != coverage.ActionDownload && !strings.Contains(s.Result+s.Note, "coverage.DownloadRange"):
 			continue
 		case len(times) == 0:
 			times = []hogapi.BackfillPart{{Start: s.Start, End: s.End}}
@@ -178,14 +179,14 @@ func downloads(plan *hogapi.RepairPlan) (commands []string) {
 }
 
 // deadline returns the time at which a planned step is first too old to be exported as the schedule would have, and its begin.
-func deadline(plan *hogapi.RepairPlan) (begin, first time.Time) {
+func deadline(plan *coverage.Plan) (begin, first time.Time) {
 	if !strings.Contains(plan.Schedule, " of events to ") {
 		return begin, first // other rows have no age line
 	}
 	interval, _, _ := strings.Cut(plan.Schedule, " of ")
 	for _, s := range plan.Steps {
-		isYoung := s.Action == hogapi.RepairBackfill && s.Rows == hogapi.RowsAsScheduled && s.State == hogapi.RepairPlanned
-		at := coverage.AgeLine(plan.AgeLine).Until(coverage.NewSpan(s.Start, s.End).First(interval))
+		isYoung := s.Action == coverage.ActionBackfill && s.Rows == coverage.RowsAsScheduled && s.State == coverage.StepPlanned
+		at := intervals.AgeLine(plan.AgeLine).Until(intervals.NewSpan(s.Start, s.End).First(interval))
 		if isYoung && plan.AgeLine > 0 && (first.IsZero() || at.Before(first)) {
 			begin, first = s.Start, at
 		}
@@ -195,7 +196,7 @@ func deadline(plan *hogapi.RepairPlan) (begin, first time.Time) {
 
 // planned is the plan of an export, and the file that keeps it.
 type planned struct {
-	*hogapi.RepairPlan
+	*coverage.Plan
 
 	file  string
 	text  []byte // of the file when the plan was made or read
@@ -207,7 +208,7 @@ type planned struct {
 func (p planned) unfit(f *shell.Fault) *shell.Fault {
 	f.Code, f.Todo = shell.CodeStopped, "the plan was removed: run the same command again, which makes another"
 	kept, _, err := readPlan(p.file)
-	if err == nil && count(kept, hogapi.RepairBegun) > 0 {
+	if err == nil && count(kept, coverage.StepBegun) > 0 {
 		f.Todo = "when the backfill that is under way has ended, which hogexport gaps shows, remove " + p.file + ", and run the same command again"
 		return f
 	}
@@ -243,12 +244,12 @@ func (r *repair) hold(p planned) (release func(), err error) {
 }
 
 // readPlan reads a plan that --plan or an earlier run has written, and returns the text of the file too.
-func readPlan(path string) (*hogapi.RepairPlan, []byte, error) {
+func readPlan(path string) (*coverage.Plan, []byte, error) {
 	text, err := durable.Read(durable.OS{}, path)
 	if err != nil {
 		return nil, nil, shell.UsageError(fmt.Sprintf("%s: the plan cannot be read: %v", path, shell.Cause(err)), "give a file that hogexport repair --plan has written")
 	}
-	plan := &hogapi.RepairPlan{}
+	plan := &coverage.Plan{}
 	decoder := json.NewDecoder(bytes.NewReader(text))
 	decoder.DisallowUnknownFields()
 	if err := decoder.Decode(plan); err != nil || decoder.More() || plan.ExportID == uuid.Nil || len(plan.Steps) > 0 && plan.Schedule == "" {
@@ -259,7 +260,7 @@ func readPlan(path string) (*hogapi.RepairPlan, []byte, error) {
 
 // checkReplaced refuses to replace the plan in a file by the plan of another export, and a plan that is under way: the
 // file has the progress of the repair.
-func checkReplaced(path string, plan *hogapi.RepairPlan) error {
+func checkReplaced(path string, plan *coverage.Plan) error {
 	if info, err := os.Stat(path); err != nil || info.Size() == 0 {
 		return nil //nolint:nilerr // what is wrong with the path shows when the plan is written
 	}
@@ -269,7 +270,7 @@ func checkReplaced(path string, plan *hogapi.RepairPlan) error {
 		return err
 	case old.ExportID != plan.ExportID:
 		return shell.UsageError(path+" has the plan of another export: "+term.Line(old.Name), "give --plan another FILE")
-	case stepsLeft(old) > 0 && count(old, hogapi.RepairBegun, hogapi.RepairFailed, hogapi.RepairDone) > 0:
+	case stepsLeft(old) > 0 && count(old, coverage.StepBegun, coverage.StepFailed, coverage.StepDone) > 0:
 		return &shell.Fault{
 			Code: shell.CodeUsage, Text: path + " has a plan that is under way", Todo: "give --plan another FILE",
 			Next: []shell.Step{{Text: "Or continue it with:", Command: "hogexport repair --apply " + shell.Quoted(path)}},
@@ -279,13 +280,13 @@ func checkReplaced(path string, plan *hogapi.RepairPlan) error {
 }
 
 // stepsLeft counts the steps that a repair carries out.
-func stepsLeft(plan *hogapi.RepairPlan) int { return count(plan, left...) }
+func stepsLeft(plan *coverage.Plan) int { return count(plan, left...) }
 
 // left are the states of steps that a repair carries out.
-var left = []hogapi.RepairState{hogapi.RepairPlanned, hogapi.RepairBegun, hogapi.RepairFailed}
+var left = []coverage.StepState{coverage.StepPlanned, coverage.StepBegun, coverage.StepFailed}
 
 // count counts the steps in some states.
-func count(plan *hogapi.RepairPlan, states ...hogapi.RepairState) (n int) {
+func count(plan *coverage.Plan, states ...coverage.StepState) (n int) {
 	for _, s := range plan.Steps {
 		if slices.Contains(states, s.State) {
 			n++
@@ -295,12 +296,12 @@ func count(plan *hogapi.RepairPlan, states ...hogapi.RepairState) (n int) {
 }
 
 // doneOf says how many of the steps that a repair carries out are done.
-func doneOf(plan *hogapi.RepairPlan) string {
-	done := count(plan, hogapi.RepairDone, hogapi.RepairCovered)
+func doneOf(plan *coverage.Plan) string {
+	done := count(plan, coverage.StepDone, coverage.StepCovered)
 	return fmt.Sprintf("%d of %d steps done", done, done+stepsLeft(plan))
 }
 
-func savePlan(path string, plan *hogapi.RepairPlan) error {
+func savePlan(path string, plan *coverage.Plan) error {
 	text, err := json.MarshalIndent(plan, "", "  ")
 	if err != nil {
 		return err

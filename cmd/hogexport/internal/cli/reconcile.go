@@ -21,6 +21,7 @@ import (
 	"github.com/hogapi/hogapi/cmd/internal/progress"
 	"github.com/hogapi/hogapi/cmd/internal/shell"
 	"github.com/hogapi/hogapi/cmd/internal/term"
+	"github.com/hogapi/hogapi/coverage"
 	"github.com/hogapi/hogapi/formats/s3files"
 	"github.com/hogapi/hogapi/internal/durable"
 	"github.com/hogapi/hogapi/reconcile"
@@ -107,7 +108,7 @@ func (r *reconciling) run(ctx context.Context, names []string) error {
 		return err
 	}
 	store := r.cacheOf(r.cache)
-	covered := make([]*hogapi.Coverage, len(exports))
+	covered := make([]*coverage.Coverage, len(exports))
 	for i := range exports {
 		const ahead = 24 * time.Hour // a timestamp may be so much later than the arrival, and so than the run
 		if covered[i], err = store.coverage(ctx, client, &exports[i], from.Add(-ahead)); err != nil {
@@ -241,7 +242,7 @@ type place struct {
 }
 
 // open opens the place of --to.
-func (r *reconciling) open(ctx context.Context, exports []hogapi.BatchExport, covered []*hogapi.Coverage, dir string) (*place, error) {
+func (r *reconciling) open(ctx context.Context, exports []hogapi.BatchExport, covered []*coverage.Coverage, dir string) (*place, error) {
 	if r.to == "" {
 		return nil, shell.UsageError("the place to compare with is missing", "set HOGEXPORT_TO to the URL of the database, or give --to FOLDER")
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/cmd/internal/shell"
 	"github.com/hogapi/hogapi/cmd/internal/term"
+	"github.com/hogapi/hogapi/coverage"
 )
 
 type repair struct {
@@ -112,20 +113,20 @@ func (r *repair) run(ctx context.Context, names []string) error {
 	for _, plan := range plans {
 		switch {
 		case r.byTimestamp || !r.yes:
-			takeByTimestamp(plan.RepairPlan)
+			takeByTimestamp(plan.Plan)
 		default:
-			leaveByTimestamp(plan.RepairPlan)
+			leaveByTimestamp(plan.Plan)
 		}
 	}
 	if r.plan != "" {
-		return r.write(plans[0].RepairPlan)
+		return r.write(plans[0].Plan)
 	}
 	if !r.JSON {
 		for i, plan := range plans {
 			if i > 0 {
 				fmt.Fprintln(r.Out)
 			}
-			printPlan(r.Out, plan.RepairPlan)
+			printPlan(r.Out, plan.Plan)
 		}
 	}
 	if err := r.agree(ctx, plans); err != nil {
@@ -138,7 +139,7 @@ func (r *repair) run(ctx context.Context, names []string) error {
 			return r.withRest(err, plans[i+1:])
 		}
 		if n > 0 {
-			open, commands = open+n, append(commands, downloads(plan.RepairPlan)...)
+			open, commands = open+n, append(commands, downloads(plan.Plan)...)
 		}
 	}
 	return stillOpen(open, commands)
@@ -146,8 +147,8 @@ func (r *repair) run(ctx context.Context, names []string) error {
 
 // repair carries out a plan. It returns the number of gaps that are left.
 func (r *repair) repair(ctx context.Context, client *hogapi.Client, plan planned) (open int, err error) {
-	if stepsLeft(plan.RepairPlan) == 0 {
-		return r.nothing(plan.RepairPlan)
+	if stepsLeft(plan.Plan) == 0 {
+		return r.nothing(plan.Plan)
 	}
 	release, err := r.hold(plan)
 	if err != nil {
@@ -165,7 +166,7 @@ func (r *repair) repair(ctx context.Context, client *hogapi.Client, plan planned
 func (r *repair) withRest(err error, rest []planned) error {
 	names, words := []string{}, ""
 	for _, plan := range rest {
-		if stepsLeft(plan.RepairPlan) > 0 {
+		if stepsLeft(plan.Plan) > 0 {
 			names, words = append(names, term.Line(plan.Name)), words+" "+shell.Quoted(plan.asked)
 		}
 	}
@@ -193,7 +194,7 @@ func (r *repair) plans(ctx context.Context, client *hogapi.Client, names []strin
 		if err == nil {
 			r.leaveKnown(plan)
 		}
-		return []planned{{RepairPlan: plan, file: r.apply, text: text}}, err
+		return []planned{{Plan: plan, file: r.apply, text: text}}, err
 	case len(names) > 1 && r.plan != "":
 		return nil, shell.UsageError(fmt.Sprintf("want one export with --plan, not %d", len(names)), "a file has the plan of one export: give each its own")
 	case len(names) == 0:
@@ -226,9 +227,9 @@ func (r *repair) planOf(ctx context.Context, client *hogapi.Client, export *hoga
 	if err == nil {
 		r.leaveKnown(plan)
 	}
-	if p.text = text; err == nil && count(plan, hogapi.RepairBegun, hogapi.RepairFailed) > 0 && r.plan == "" {
+	if p.text = text; err == nil && count(plan, coverage.StepBegun, coverage.StepFailed) > 0 && r.plan == "" {
 		r.Note("continue the repair that was planned at " + plan.PlannedAt.Format(clock) + " UTC and not finished")
-		p.RepairPlan = plan
+		p.Plan = plan
 		return p, nil
 	}
 	from, err := parseTime("--since", r.since, time.Now().UTC())
@@ -239,35 +240,35 @@ func (r *repair) planOf(ctx context.Context, client *hogapi.Client, export *hoga
 	if err != nil {
 		return p, err
 	}
-	p.RepairPlan, err = client.BatchExports.PlanRepair(ctx, without(c, r.known), &hogapi.RepairOptions{
+	p.Plan, err = coverage.MakePlan(ctx, client, without(c, r.known), &coverage.RepairOptions{
 		Unpause: r.unpause, IncludeUnknown: r.unknown, AcceptCopies: r.copies,
 	})
 	if err == nil {
-		estimate(p.RepairPlan, c, export.LatestRuns)
+		estimate(p.Plan, c, export.LatestRuns)
 	}
 	return p, err
 }
 
 // leaveKnown takes the steps that are not over and of gaps that are known out of a plan.
-func (r *repair) leaveKnown(plan *hogapi.RepairPlan) {
-	of := &hogapi.Coverage{ExportID: plan.ExportID, Name: plan.Name}
-	plan.Steps = slices.DeleteFunc(plan.Steps, func(s hogapi.RepairStep) bool {
-		return slices.Contains(left, s.State) && acceptedBy(r.known, of, hogapi.CoverageGap{Start: s.Start, End: s.End}) != nil
+func (r *repair) leaveKnown(plan *coverage.Plan) {
+	of := &coverage.Coverage{ExportID: plan.ExportID, Name: plan.Name}
+	plan.Steps = slices.DeleteFunc(plan.Steps, func(s coverage.Step) bool {
+		return slices.Contains(left, s.State) && acceptedBy(r.known, of, coverage.Gap{Start: s.Start, End: s.End}) != nil
 	})
 }
 
 // without returns a coverage without the gaps that are known.
-func without(c *hogapi.Coverage, known []acceptance) *hogapi.Coverage {
+func without(c *coverage.Coverage, known []acceptance) *coverage.Coverage {
 	rest := *c
-	rest.Intervals = slices.DeleteFunc(slices.Clone(c.Intervals), func(x hogapi.CoverageInterval) bool {
-		return x.State.IsGap() && acceptedBy(known, c, hogapi.CoverageGap{Start: x.Start, End: x.End}) != nil
+	rest.Intervals = slices.DeleteFunc(slices.Clone(c.Intervals), func(x coverage.Interval) bool {
+		return x.State.IsGap() && acceptedBy(known, c, coverage.Gap{Start: x.Start, End: x.End}) != nil
 	})
 	return &rest
 }
 
 // estimate estimates the rows of the steps that the service was not asked for, by the mean of the intervals that are
 // exported, or else of the newest runs.
-func estimate(plan *hogapi.RepairPlan, c *hogapi.Coverage, newest []hogapi.Run) {
+func estimate(plan *coverage.Plan, c *coverage.Coverage, newest []hogapi.Run) {
 	var rows, intervals int64
 	add := func(n *int64) {
 		if n != nil {
@@ -275,7 +276,7 @@ func estimate(plan *hogapi.RepairPlan, c *hogapi.Coverage, newest []hogapi.Run) 
 		}
 	}
 	for _, x := range c.Intervals {
-		if x.State == hogapi.IntervalCompleted {
+		if x.State == coverage.StateCompleted {
 			add(x.Records)
 		}
 	}
@@ -289,14 +290,14 @@ func estimate(plan *hogapi.RepairPlan, c *hogapi.Coverage, newest []hogapi.Run) 
 		return
 	}
 	for i := range plan.Steps {
-		if s := &plan.Steps[i]; s.Estimate == nil && s.Action == hogapi.RepairBackfill && s.Rows != hogapi.RowsByTimestamp {
+		if s := &plan.Steps[i]; s.Estimate == nil && s.Action == coverage.ActionBackfill && s.Rows != coverage.RowsByTimestamp {
 			s.Estimate = new((rows*int64(s.Intervals) + intervals - 1) / intervals)
 		}
 	}
 }
 
 // write writes the plan of --plan.
-func (r *repair) write(plan *hogapi.RepairPlan) error {
+func (r *repair) write(plan *coverage.Plan) error {
 	out := shell.Output{Flag: "--plan", Path: r.plan, Kind: "plan of hogexport repair", IsOurs: func(begin []byte) bool {
 		return bytes.HasPrefix(bytes.TrimSpace(begin), []byte(`{`)) && bytes.Contains(begin, []byte(`"planned_at"`)) && bytes.Contains(begin, []byte(`"export_id"`))
 	}}
@@ -306,7 +307,7 @@ func (r *repair) write(plan *hogapi.RepairPlan) error {
 	if err := checkReplaced(r.plan, plan); err != nil {
 		return err
 	}
-	if err := r.bound(planned{RepairPlan: plan}); err != nil {
+	if err := r.bound(planned{Plan: plan}); err != nil {
 		printPlan(r.Err, plan)
 		return err
 	}
@@ -325,18 +326,18 @@ func (r *repair) write(plan *hogapi.RepairPlan) error {
 }
 
 // nothing ends a repair that has nothing to do.
-func (r *repair) nothing(plan *hogapi.RepairPlan) (open int, err error) {
+func (r *repair) nothing(plan *coverage.Plan) (open int, err error) {
 	if r.JSON {
 		err = json.NewEncoder(r.Out).Encode(plan)
 	}
-	return count(plan, hogapi.RepairLeft), err
+	return count(plan, coverage.StepLeft), err
 }
 
-func (r *repair) carryOut(ctx context.Context, client *hogapi.Client, p planned) (*hogapi.RepairReport, error) {
-	plan := p.RepairPlan
+func (r *repair) carryOut(ctx context.Context, client *hogapi.Client, p planned) (*coverage.Report, error) {
+	plan := p.Plan
 	meter := r.Meter()
 	defer meter.End()
-	save := func(plan *hogapi.RepairPlan) error {
+	save := func(plan *coverage.Plan) error {
 		meter.Phase("repair: " + doneOf(plan))
 		return savePlan(p.file, plan)
 	}
@@ -346,11 +347,11 @@ func (r *repair) carryOut(ctx context.Context, client *hogapi.Client, p planned)
 	watch := &hogapi.WatchOptions{Interval: r.every, MaxInterval: r.every, OnLook: func(look hogapi.LookInfo) {
 		meter.Phase(fmt.Sprintf("repair: %s, %s: %s", doneOf(plan), look.Of, look.State))
 	}}
-	return client.BatchExports.Repair(ctx, plan, &hogapi.RepairOptions{Save: save, Watch: watch, AcceptCopies: r.copies})
+	return coverage.Repair(ctx, client, plan, &coverage.RepairOptions{Save: save, Watch: watch, AcceptCopies: r.copies})
 }
 
 // failed explains an error in the middle of a repair.
-func (r *repair) failed(err error, plan planned, report *hogapi.RepairReport) error {
+func (r *repair) failed(err error, plan planned, report *coverage.Report) error {
 	if report != nil && !r.JSON {
 		printPlan(r.Out, report.Plan)
 	}
@@ -365,7 +366,7 @@ func (r *repair) failed(err error, plan planned, report *hogapi.RepairReport) er
 			if f.Text == "interrupted" {
 				f.Todo, text = "", "To go on, continue with:"
 				for _, s := range plan.Steps {
-					if s.State == hogapi.RepairBegun && s.Action == hogapi.RepairBackfill {
+					if s.State == coverage.StepBegun && s.Action == coverage.ActionBackfill {
 						f.More = append(f.More, "the backfill of "+s.Start.Format(clock)+" to "+s.End.Format(clock)+" UTC continues in PostHog")
 					}
 				}
@@ -377,7 +378,7 @@ func (r *repair) failed(err error, plan planned, report *hogapi.RepairReport) er
 }
 
 // finish prints the result, and whether anything is still not exported.
-func (r *repair) finish(plan planned, report *hogapi.RepairReport) (open int, err error) {
+func (r *repair) finish(plan planned, report *coverage.Report) (open int, err error) {
 	if r.apply == "" {
 		_ = os.Remove(plan.file) // it is done: the next repair plans again
 	}

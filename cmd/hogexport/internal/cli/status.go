@@ -8,7 +8,8 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/hogapi/hogapi"
-	"github.com/hogapi/hogapi/internal/coverage"
+	"github.com/hogapi/hogapi/coverage"
+	intervals "github.com/hogapi/hogapi/internal/coverage"
 )
 
 // status says how an export is, as far as its newest runs tell.
@@ -55,8 +56,8 @@ func statusOf(e *hogapi.BatchExport, runs []hogapi.Run, now time.Time) status {
 			s.Failures++
 		}
 	}
-	s.IsAtLeast = len(runs) < coverage.PauseWindow(s.Interval) && len(runs) >= mostLatestRuns
-	s.FailuresLeft = max(0, coverage.PauseAfter-s.Failures)
+	s.IsAtLeast = len(runs) < intervals.PauseWindow(s.Interval) && len(runs) >= mostLatestRuns
+	s.FailuresLeft = max(0, intervals.PauseAfter-s.Failures)
 	s.MayBeLater = len(runs) >= mostLatestRuns
 	limit := stuckAfter(s.Interval)
 	for i := range runs { // the newest first
@@ -103,7 +104,7 @@ func (s *status) exportedTo(end time.Time) {
 }
 
 // addKnown adds what the runs tell that an earlier command has read, where the list of exports has too few.
-func (s *status) addKnown(known *hogapi.Coverage, e *hogapi.BatchExport) {
+func (s *status) addKnown(known *coverage.Coverage, e *hogapi.BatchExport) {
 	if known == nil || !s.MayBeLater && !s.IsAtLeast {
 		return
 	}
@@ -122,12 +123,12 @@ func (s *status) addKnown(known *hogapi.Coverage, e *hogapi.BatchExport) {
 
 // newestExported returns the end of the newest exported interval, or zero, and whether a run of a newer interval was
 // under way.
-func newestExported(c *hogapi.Coverage) (end time.Time, isUnderWay bool) {
+func newestExported(c *coverage.Coverage) (end time.Time, isUnderWay bool) {
 	for _, x := range c.Intervals { // in their order
 		switch x.State {
-		case hogapi.IntervalCompleted, hogapi.IntervalByTimestamp:
+		case coverage.StateCompleted, coverage.StateByTimestamp:
 			end, isUnderWay = x.End, false
-		case hogapi.IntervalRunning, hogapi.IntervalStuck:
+		case coverage.StateRunning, coverage.StateStuck:
 			isUnderWay = true
 		default:
 		}
@@ -137,8 +138,8 @@ func newestExported(c *hogapi.Coverage) (end time.Time, isUnderWay bool) {
 
 // countWith counts the failures again with older runs than the list has. The number is exact, except for failed
 // backfills of times before the coverage, and for runs under way that may have failed since.
-func (s *status) countWith(known *hogapi.Coverage, list []hogapi.Run, first time.Time) {
-	older, mayFail := map[uuid.UUID]hogapi.CoverageRun{}, false
+func (s *status) countWith(known *coverage.Coverage, list []hogapi.Run, first time.Time) {
+	older, mayFail := map[uuid.UUID]coverage.Run{}, false
 	for _, x := range known.Intervals {
 		for _, run := range x.Runs {
 			if run.CreatedAt.Before(first) {
@@ -147,14 +148,14 @@ func (s *status) countWith(known *hogapi.Coverage, list []hogapi.Run, first time
 			}
 		}
 	}
-	newest := slices.SortedFunc(maps.Values(older), func(a, b hogapi.CoverageRun) int { return b.CreatedAt.Compare(a.CreatedAt) })
-	rest := coverage.PauseWindow(s.Interval) - len(list)
+	newest := slices.SortedFunc(maps.Values(older), func(a, b coverage.Run) int { return b.CreatedAt.Compare(a.CreatedAt) })
+	rest := intervals.PauseWindow(s.Interval) - len(list)
 	for _, run := range newest[:min(rest, len(newest))] {
 		if run.Status == hogapi.RunStatusFailed {
 			s.Failures++
 		}
 	}
-	s.FailuresLeft = max(0, coverage.PauseAfter-s.Failures)
+	s.FailuresLeft = max(0, intervals.PauseAfter-s.Failures)
 	s.IsAtLeast = mayFail || len(newest) < rest
 }
 
@@ -162,7 +163,7 @@ func (s *status) countWith(known *hogapi.Coverage, list []hogapi.Run, first time
 func newestUpdates(runs []hogapi.Run, interval string) []hogapi.Run {
 	newest := slices.Clone(runs)
 	slices.SortStableFunc(newest, func(a, b hogapi.Run) int { return b.LastUpdatedAt.Compare(a.LastUpdatedAt) })
-	return newest[:min(coverage.PauseWindow(interval), len(newest))]
+	return newest[:min(intervals.PauseWindow(interval), len(newest))]
 }
 
 // mostLatestRuns is how many runs the list of exports has for each.
@@ -170,6 +171,6 @@ const mostLatestRuns = 10
 
 func stuckAfter(interval string) time.Duration {
 	const least = 3 * time.Hour
-	step, _ := coverage.Step(interval)
+	step, _ := intervals.Step(interval)
 	return max(least, 3*step)
 }

@@ -17,7 +17,8 @@ import (
 
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/cmd/internal/shell"
-	"github.com/hogapi/hogapi/internal/coverage"
+	"github.com/hogapi/hogapi/coverage"
+	intervals "github.com/hogapi/hogapi/internal/coverage"
 	"github.com/hogapi/hogapi/internal/durable"
 )
 
@@ -151,9 +152,9 @@ type watched struct {
 
 // interval is an interval with its state.
 type interval struct {
-	Start time.Time            `json:"start"`
-	End   time.Time            `json:"end"`
-	State hogapi.IntervalState `json:"state"`
+	Start time.Time      `json:"start"`
+	End   time.Time      `json:"end"`
+	State coverage.State `json:"state"`
 }
 
 // look reads the list of exports, and the runs of exports of which the list does not tell enough.
@@ -219,7 +220,7 @@ func (m *monitor) see(ctx context.Context, e *hogapi.BatchExport) error {
 		next.Exported = *to
 	}
 	next.Status.Failures = max(next.Status.Failures, next.recentFailures(e, now))
-	next.Status.FailuresLeft = max(0, coverage.PauseAfter-next.Status.Failures)
+	next.Status.FailuresLeft = max(0, intervals.PauseAfter-next.Status.Failures)
 	m.mu.Lock()
 	m.watched[e.ID] = next
 	m.mu.Unlock()
@@ -295,8 +296,8 @@ func isBad(run *hogapi.Run) bool {
 // patience is how long after the last covered interval the next one is due to be exported.
 func patience(interval string) time.Duration {
 	const grace = time.Hour
-	step, _ := coverage.Step(interval)
-	return step + coverage.LongestDelay(interval) + grace
+	step, _ := intervals.Step(interval)
+	return step + intervals.LongestDelay(interval) + grace
 }
 
 const watchedDays = 30
@@ -309,12 +310,12 @@ func (m *monitor) read(ctx context.Context, e *hogapi.BatchExport, x *watched) e
 		return err
 	}
 	x.ReadAt, x.Open, x.Covered, x.Failures = now, nil, c.From, nil
-	x.UnderWay = underWaySince(c, func(s hogapi.IntervalState) bool { return s == hogapi.IntervalRunning || s.IsGap() })
+	x.UnderWay = underWaySince(c, func(s coverage.State) bool { return s == coverage.StateRunning || s.IsGap() })
 	for _, i := range c.Intervals {
 		switch {
-		case i.State.IsGap() && acceptedBy(m.known, c, hogapi.CoverageGap{Start: i.Start, End: i.End}) == nil:
+		case i.State.IsGap() && acceptedBy(m.known, c, coverage.Gap{Start: i.Start, End: i.End}) == nil:
 			x.Open = append(x.Open, interval{i.Start, i.End, i.State})
-		case i.State == hogapi.IntervalRunning || i.State == hogapi.IntervalNotDue:
+		case i.State == coverage.StateRunning || i.State == coverage.StateNotDue:
 			continue
 		}
 		if i.End.After(x.Covered) {
@@ -352,9 +353,9 @@ func (m *monitor) countFailures(ctx context.Context, e *hogapi.BatchExport, x *w
 // recentFailures counts the failures that may still count towards a pause: the service looks at a number of newest
 // runs, which take about as many intervals.
 func (x *watched) recentFailures(e *hogapi.BatchExport, now time.Time) (n int) {
-	step, _ := coverage.Step(string(e.Interval))
+	step, _ := intervals.Step(string(e.Interval))
 	for _, at := range x.Failures {
-		if now.Sub(at) < time.Duration(coverage.PauseWindow(string(e.Interval)))*step {
+		if now.Sub(at) < time.Duration(intervals.PauseWindow(string(e.Interval)))*step {
 			n++
 		}
 	}
@@ -362,7 +363,7 @@ func (x *watched) recentFailures(e *hogapi.BatchExport, now time.Time) (n int) {
 }
 
 // underWaySince returns since when the oldest run of the intervals in some states has been under way.
-func underWaySince(c *hogapi.Coverage, includes func(hogapi.IntervalState) bool) (since time.Time) {
+func underWaySince(c *coverage.Coverage, includes func(coverage.State) bool) (since time.Time) {
 	for _, i := range c.Intervals {
 		if !includes(i.State) {
 			continue

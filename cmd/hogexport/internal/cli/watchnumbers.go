@@ -10,8 +10,8 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/hogapi/hogapi"
-	"github.com/hogapi/hogapi/internal/coverage"
+	"github.com/hogapi/hogapi/coverage"
+	intervals "github.com/hogapi/hogapi/internal/coverage"
 )
 
 // write writes the numbers in the text form of Prometheus.
@@ -58,7 +58,7 @@ var numbers = []struct {
 		return int64(now.Sub(x.Exported).Seconds()), !x.Exported.IsZero()
 	}},
 	{"interval_seconds", "Length of an interval of the schedule.", func(x *watched, _ time.Time) (any, bool) {
-		step, ok := coverage.Step(x.Status.Interval)
+		step, ok := intervals.Step(x.Status.Interval)
 		return int64(step.Seconds()), ok
 	}},
 	{"uncovered_intervals", "Intervals of the last 30 days that are not exported.", func(x *watched, _ time.Time) (any, bool) { return len(x.Open), !x.ReadAt.IsZero() }},
@@ -79,7 +79,7 @@ var numbers = []struct {
 	{"failed_billing", "Intervals of the last 30 days that the limit of the plan has kept from being exported.", func(x *watched, _ time.Time) (any, bool) {
 		n := 0
 		for _, s := range x.Open {
-			if s.State == hogapi.IntervalFailedBilling {
+			if s.State == coverage.StateFailedBilling {
 				n++
 			}
 		}

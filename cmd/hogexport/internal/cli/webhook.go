@@ -18,7 +18,7 @@ import (
 
 	"github.com/hogapi/hogapi/cmd/internal/shell"
 	"github.com/hogapi/hogapi/cmd/internal/term"
-	"github.com/hogapi/hogapi/internal/coverage"
+	intervals "github.com/hogapi/hogapi/internal/coverage"
 )
 
 // told is what the webhook was told last about an export. It is kept, so a restart repeats no message.
@@ -84,7 +84,7 @@ func (x *watched) changes(now time.Time) (all []change) {
 	since, isStuck := x.stuckSince(now)
 	late := now.Sub(x.Exported)
 	isBehind := !isPaused && !x.Exported.IsZero() && late > lateAfter(s.Interval)
-	turn(&was.Paused, isPaused && (was.Paused || s.Failures >= coverage.PauseAfter), "paused", "paused, probably by the service after "+plural(s.Failures, "failed run"), "runs again")
+	turn(&was.Paused, isPaused && (was.Paused || s.Failures >= intervals.PauseAfter), "paused", "paused, probably by the service after "+plural(s.Failures, "failed run"), "runs again")
 	turn(&was.Stuck, isStuck, "stuck", "a run is under way since "+since.Format(clock)+" UTC", "no run is stuck")
 	turn(&was.Behind, isBehind, "behind", "behind: the newest exported interval ended "+span(late)+" ago, at "+x.Exported.Format(clock)+" UTC", "no longer behind")
 	return all

@@ -1,4 +1,4 @@
-package hogapi
+package coverage
 
 import (
 	"context"
@@ -7,72 +7,77 @@ import (
 	"regexp"
 	"time"
 
+	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/internal/bridge"
 	"github.com/hogapi/hogapi/internal/configs"
-	"github.com/hogapi/hogapi/internal/coverage"
+	calendar "github.com/hogapi/hogapi/internal/coverage"
 	"github.com/hogapi/hogapi/internal/outgoing"
 	"github.com/hogapi/hogapi/internal/pages"
 )
 
 // addsInParts reports whether a run adds rows to the table in several transactions: see [configs.WritesInParts]. The service
 // merges persons and sessions.
-func (e *BatchExport) addsInParts() bool {
-	isAdded := e.Model == "" || e.Model == ModelEvents || e.Model == ModelHogQL && !e.model().AllRows
+func (e export) addsInParts() bool {
+	isAdded := e.Model == "" || e.Model == hogapi.ModelEvents || e.Model == hogapi.ModelHogQL && !e.model().AllRows
 	return isAdded && configs.WritesInParts(string(e.Destination.Type), e.Destination.Config)
 }
 
 // leavers returns the runs that may have added rows of some spans.
-func (e *BatchExport) leavers(spans []coverage.Span, runs []CoverageRun) []coverage.Export {
-	return coverage.Rules{InParts: e.addsInParts()}.Leavers(spans, exportsOf(runs, 0))
+func (e export) leavers(spans []calendar.Span, runs []Run) []calendar.Export {
+	return calendar.Rules{InParts: e.addsInParts()}.Leavers(spans, exportsOf(runs, 0))
 }
 
 // leftoversText says what may be in the table, since a run that did not complete or by a comparison, and what to do.
-func leftoversText(x coverage.Span, comparedAt time.Time) string {
+func leftoversText(x calendar.Span, comparedAt time.Time) string {
 	from, to, why := outgoing.Time(x.Start), outgoing.Time(x.End), "may be in the table already, from a run that did not complete"
 	if !comparedAt.IsZero() {
 		why = "are in the table in part, by the comparison of " + outgoing.Time(comparedAt)
 	}
 	return "rows that arrived from " + from + " to " + to + " " + why + ": they would come twice. Compare that time with package reconcile: " +
-		"Report.Mark tells PlanRepair where nothing is there, and Report.Repair has the statement that removes copies. " +
+		"Report.Mark tells MakePlan where nothing is there, and Report.Repair has the statement that removes copies. " +
 		"To add the rows in any case, plan and repair with RepairOptions.AcceptCopies, and remove the copies afterwards"
 }
 
 // begunAttempt is the line that the service logs when an attempt of a run begins to write.
 var begunAttempt = regexp.MustCompile(`^Batch exporting range (\S+) - (\S+) to (?:PostgreSQL|Redshift)\b`)
 
+// maxLogPages bounds the pages of the export's log that are read.
+const maxLogPages = 10
+
 // readAttempts finds the number of attempts of the runs that have been read. The service shows it in the log of the export
 // only, where each attempt begins with a line. The note says why the log was not read.
-func (r *coverageReader) readAttempts(ctx context.Context, runs []CoverageRun) (note string, err error) {
+func (r *reader) readAttempts(ctx context.Context, runs []Run) (note string, err error) {
 	if !r.export.addsInParts() || len(runs) == 0 {
 		return "", nil
 	}
 	type workflow struct {
 		id   string
-		span coverage.Span
+		span calendar.Span
 	}
 	attempts, first := map[workflow]int{}, map[workflow]time.Time{}
-	o := &LogOptions{After: r.from.Add(-coverage.ClocksApart), Search: "Batch exporting range", MaxPages: maxLogPages}
-	for line, err := range r.client.BatchExports.AllLogs(ctx, r.export.ID, o, r.options...) {
-		if _, isUnread := errors.AsType[*RowError](err); isUnread {
+	o := &hogapi.LogOptions{After: r.from.Add(-calendar.ClocksApart), Search: "Batch exporting range", MaxPages: maxLogPages}
+	for line, err := range r.BatchExports.AllLogs(ctx, r.export.ID, o) {
+		if _, isUnread := errors.AsType[*hogapi.RowError](err); isUnread {
 			continue // one line
 		}
 		if err != nil {
-			if _, isAnswer := errors.AsType[*APIError](err); isAnswer || errors.Is(err, pages.ErrPageLimit) {
+			if _, isAnswer := errors.AsType[*hogapi.APIError](err); isAnswer || errors.Is(err, pages.ErrPageLimit) {
 				note = unreadAttempts(err)
 				break
 			}
-			return "", fromTheStart(err)
+			return "", bridge.FromTheStart(err)
 		}
 		if parts := begunAttempt.FindStringSubmatch(line.Message); parts != nil {
 			start, _ := time.Parse(time.RFC3339, parts[1]) // zero for START
 			end, _ := time.Parse(time.RFC3339, parts[2])
-			of := workflow{line.InstanceID, coverage.NewSpan(start, end)}
+			of := workflow{line.InstanceID, calendar.NewSpan(start, end)}
 			attempts[of], first[of] = attempts[of]+1, line.Timestamp // newest first
 		}
 	}
 	for of, n := range attempts {
 		for i := range runs { // newest first
 			run := &runs[i]
-			if coverage.NewSpan(run.Start, run.End) == of.span && !run.CreatedAt.After(first[of].Add(coverage.ClocksApart)) {
+			if calendar.NewSpan(run.Start, run.End) == of.span && !run.CreatedAt.After(first[of].Add(calendar.ClocksApart)) {
 				run.Attempts = n
 				break
 			}
@@ -82,7 +87,7 @@ func (r *coverageReader) readAttempts(ctx context.Context, runs []CoverageRun) (
 }
 
 // isTwice reports whether rows of an exported interval are perhaps twice in the table.
-func (x CoverageInterval) isTwice() bool { return x.Leftovers && !x.State.IsGap() }
+func (x Interval) isTwice() bool { return x.Leftovers && !x.State.IsGap() }
 
 // notesOfCopies says which intervals are perhaps twice in the table.
 func (c *Coverage) notesOfCopies(unread string) (notes []string) {
@@ -94,7 +99,7 @@ func (c *Coverage) notesOfCopies(unread string) (notes []string) {
 	}
 	if n > 0 {
 		notes = append(notes, fmt.Sprintf("%s perhaps twice in the table: several runs or attempts wrote there. Compare the rows with package reconcile, "+
-			"and remove the copies by its statement.", coverage.Counted(n, "interval")))
+			"and remove the copies by its statement.", calendar.Counted(n, "interval")))
 	}
 	if unread != "" {
 		notes = append(notes, unread)
@@ -103,7 +108,7 @@ func (c *Coverage) notesOfCopies(unread string) (notes []string) {
 }
 
 func unreadAttempts(err error) string {
-	if api, ok := errors.AsType[*APIError](err); ok {
+	if api, ok := errors.AsType[*hogapi.APIError](err); ok {
 		return fmt.Sprintf("The log of the export cannot be read: status %d. A run that needed several attempts may have written rows twice, which is not known.", api.StatusCode)
 	}
 	return fmt.Sprintf("Only the newest %d pages of the export's log are read: whether older runs needed several attempts is not known.", maxLogPages)

@@ -1,4 +1,4 @@
-package hogapi
+package coverage
 
 import (
 	"bytes"
@@ -13,9 +13,11 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/destination"
+	"github.com/hogapi/hogapi/internal/bridge"
 	"github.com/hogapi/hogapi/internal/configs"
-	"github.com/hogapi/hogapi/internal/coverage"
+	calendar "github.com/hogapi/hogapi/internal/coverage"
 	"github.com/hogapi/hogapi/internal/mask"
 	"github.com/hogapi/hogapi/internal/narrow"
 	"github.com/hogapi/hogapi/internal/outgoing"
@@ -24,65 +26,65 @@ import (
 	"github.com/hogapi/hogapi/ops"
 )
 
-// RepairAction is what a step of a repair does.
-type RepairAction string
+// Action is what a step of a repair does.
+type Action string
 
 // The actions.
 const (
-	// RepairCancel cancels a run that is stuck, and waits until it is over.
-	RepairCancel RepairAction = "cancel_run"
-	// RepairBackfill exports the interval again.
-	RepairBackfill RepairAction = "backfill"
-	// RepairSecondExport exports the interval with a second, paused export into another prefix: a backfill would replace
+	// ActionCancel cancels a run that is stuck, and waits until it is over.
+	ActionCancel Action = "cancel_run"
+	// ActionBackfill exports the interval again.
+	ActionBackfill Action = "backfill"
+	// ActionSecondExport exports the interval with a second, paused export into another prefix: a backfill would replace
 	// the objects of the first export.
-	RepairSecondExport RepairAction = "second_export"
-	// RepairUnpause unpauses the export at the end, and exports nothing.
-	RepairUnpause RepairAction = "unpause"
-	// RepairDownload is left to the user: only [FileDownloadsService.Range] gets the rows as the schedule would have.
-	RepairDownload RepairAction = "file_download"
-	// RepairByHand is left to the user: the note says why.
-	RepairByHand RepairAction = "by_hand"
+	ActionSecondExport Action = "second_export"
+	// ActionUnpause unpauses the export at the end, and exports nothing.
+	ActionUnpause Action = "unpause"
+	// ActionDownload is left to the user: only [DownloadRange] gets the rows as the schedule would have.
+	ActionDownload Action = "file_download"
+	// ActionByHand is left to the user: the note says why.
+	ActionByHand Action = "by_hand"
 )
 
-// RepairState is the state of a step.
-type RepairState string
+// StepState is the state of a step.
+type StepState string
 
 // The states of a step.
 const (
-	RepairPlanned RepairState = "planned"
-	RepairBegun   RepairState = "begun"
-	RepairDone    RepairState = "done"
-	RepairCovered RepairState = "covered_already" // by somebody else, since the plan was made
-	RepairFailed  RepairState = "failed"
-	RepairLeft    RepairState = "left_to_you"
+	StepPlanned StepState = "planned"
+	StepBegun   StepState = "begun"
+	StepDone    StepState = "done"
+	StepCovered StepState = "covered_already" // by somebody else, since the plan was made
+	StepFailed  StepState = "failed"
+	StepLeft    StepState = "left_to_you"
 )
 
 var (
-	openStates   = []RepairState{RepairPlanned, RepairBegun, RepairFailed}
-	repairStates = slices.Concat(openStates, []RepairState{RepairDone, RepairCovered, RepairLeft})
-	carriedOut   = []RepairAction{RepairCancel, RepairBackfill, RepairSecondExport, RepairUnpause}
+	openStates   = []StepState{StepPlanned, StepBegun, StepFailed}
+	repairStates = slices.Concat(openStates, []StepState{StepDone, StepCovered, StepLeft})
+	carriedOut   = []Action{ActionCancel, ActionBackfill, ActionSecondExport, ActionUnpause}
 )
 
-// RepairStep is one step of a repair.
-type RepairStep struct {
-	Action    RepairAction    `json:"action"`
+// Step is one step of a repair.
+type Step struct {
+	Action    Action          `json:"action"`
 	Start     time.Time       `json:"start"`
 	End       time.Time       `json:"end"` // not included
 	Intervals int             `json:"intervals"`
-	Gap       []IntervalState `json:"gap"` // the states of the intervals
+	Gap       []State         `json:"gap"` // the states of the intervals
 	Rows      RowChoice       `json:"rows"`
 	Estimate  *int64          `json:"estimate"`         // of the export's events, for steps by timestamp; nil if not known
-	Run       *CoverageRun    `json:"run,omitempty"`    // to be cancelled
+	Run       *Run            `json:"run,omitempty"`    // to be cancelled
 	Export    string          `json:"export,omitempty"` // the name of the second export
 	Prefix    string          `json:"prefix,omitempty"` // of its objects
 	Note      string          `json:"note"`
 	Request   json.RawMessage `json:"request,omitempty"` // of a second export that is left to you, without its credentials
 
-	State   RepairState     `json:"state"`
-	BegunAt time.Time       `json:"begun_at,omitzero"`
-	Ticket  *BackfillTicket `json:"ticket,omitempty"` // once its backfill was requested
-	Result  string          `json:"result,omitempty"`
-	Left    []BackfillPart  `json:"left,omitempty"` // of a backfill that is left to you: the parts that it did not run
+	State   StepState              `json:"state"`
+	BegunAt time.Time              `json:"begun_at,omitzero"`
+	Ticket  *hogapi.BackfillTicket `json:"ticket,omitempty"` // once its backfill was requested
+	Result  string                 `json:"result,omitempty"`
+	Left    []hogapi.BackfillPart  `json:"left,omitempty"` // of a backfill that is left to you: the parts that it did not run
 
 	// Leftovers says that some rows may be in the table already, and would come twice: see RepairOptions.AcceptCopies.
 	Leftovers bool `json:"leftovers,omitempty"`
@@ -90,31 +92,31 @@ type RepairStep struct {
 	ComparedAt time.Time `json:"compared_at,omitzero"`
 }
 
-// RepairPlan says how the gaps of an export are repaired. It can be read by a person, stored as JSON, and carried out by
-// another process with [BatchExportsService.Repair].
-type RepairPlan struct {
+// Plan says how the gaps of an export are repaired. It can be read by a person, stored as JSON, and carried out by
+// another process with [Repair].
+type Plan struct {
 	ExportID  uuid.UUID     `json:"export_id"`
 	Name      string        `json:"name"`
 	Schedule  string        `json:"schedule"` // of the export; Repair refuses a plan for another one
 	PlannedAt time.Time     `json:"planned_at"`
 	AgeLine   time.Duration `json:"age_line"`
-	Steps     []RepairStep  `json:"steps"`
+	Steps     []Step        `json:"steps"`
 	Notes     []string      `json:"notes"`
 
 	MergesByUUID bool `json:"merges_by_uuid,omitempty"` // of rows with one uuid, the table keeps the newest: none comes twice
 }
 
-// RepairOptions are the options of [BatchExportsService.PlanRepair] and [BatchExportsService.Repair].
+// RepairOptions are the options of [MakePlan] and [Repair].
 type RepairOptions struct {
 	// AgeLine is the age of an interval up to which a backfill chooses events as the schedule does. The default is 7 days on
 	// PostHog Cloud and 5 days elsewhere. A daily or weekly export on a server before September 2026 has no time to spare
 	// then: set 4 days. On servers without records of backfills it is 0. Repair goes by the line of the plan.
 	AgeLine time.Duration
-	// IncludeUnknown also plans to export intervals with the state [IntervalUnknown] again. The default is false.
+	// IncludeUnknown also plans to export intervals with the state [StateUnknown] again. The default is false.
 	IncludeUnknown bool
 	// AcceptCopies also exports intervals again of which rows may be in the table already. Where the service writes events in
 	// several transactions (Postgres, and Redshift with VARCHAR properties and INSERT), a run that did not complete leaves
-	// some. By default such steps are left to you: by PlanRepair, and by Repair for a run that ended so since the plan.
+	// some. By default such steps are left to you: by MakePlan, and by Repair for a run that ended so since the plan.
 	AcceptCopies bool
 	// Unpause plans to unpause the export at the end. The default is false.
 	Unpause bool
@@ -122,22 +124,22 @@ type RepairOptions struct {
 	// integration: the service never returns credentials. Without it, old gaps of such an export are left to you.
 	Credentials destination.Config
 	// TestAll also runs the steps of the destination's test that create a table or a volume and drop it: see
-	// [BatchExportsService.TestDestination]. By default, Repair runs those that change nothing.
+	// [hogapi.BatchExportsService.TestDestination]. By default, Repair runs those that change nothing.
 	TestAll bool
 	// Save stores the plan. Repair calls it before and after each request that begins a step. A Repair that was killed
 	// continues with the plan that was saved last. An error of Save ends Repair.
-	Save func(*RepairPlan) error
+	Save func(*Plan) error
 	// Watch says how Repair follows runs and backfills, and how long it waits for each.
-	Watch *WatchOptions
+	Watch *hogapi.WatchOptions
 }
 
-// RepairReport is the result of a repair.
-type RepairReport struct {
-	Plan  *RepairPlan `json:"plan"`
-	After *Coverage   `json:"after"` // nil if it could not be read
+// Report is the result of a repair.
+type Report struct {
+	Plan  *Plan     `json:"plan"`
+	After *Coverage `json:"after"` // nil if it could not be read
 }
 
-// PlanRepair plans the repair of the gaps of a coverage. It changes nothing: read the plan, then pass it to Repair.
+// MakePlan plans the repair of the gaps of a coverage. It changes nothing: read the plan, then pass it to Repair.
 //
 // A gap that is young enough is exported again by a backfill, which chooses the same rows as the schedule. For an older
 // gap of events, the service chooses rows by their timestamp:
@@ -153,87 +155,88 @@ type RepairReport struct {
 // export whose every run exports all rows: its next run covers the gap. PostHog bills every exported row again.
 //
 // GET /batch_exports/{id}/ and …/backfills/, scope batch_export:read; POST /query/, scope query:read.
-func (s *BatchExportsService) PlanRepair(ctx context.Context, c *Coverage, o *RepairOptions, options ...CallOption) (*RepairPlan, error) {
-	selected := orDefault(o)
-	if err := cmp.Or(checkContext(ctx, ops.BatchExportsPlanRepair), refused(ops.BatchExportsPlanRepair, cmp.Or(
-		outgoing.If(c == nil, "coverage", "", "a coverage of BatchExports.Coverage, not nil"),
+func MakePlan(ctx context.Context, client *hogapi.Client, c *Coverage, o *RepairOptions) (*Plan, error) {
+	selected := outgoing.OrDefault(o)
+	root, err := bridge.Open(ctx, client, ops.BatchExportsPlanRepair, cmp.Or(
+		outgoing.If(c == nil, "coverage", "", "a coverage of Of, not nil"),
 		outgoing.Durations(map[string]time.Duration{"RepairOptions.AgeLine": selected.AgeLine}),
-	))); err != nil {
-		return nil, err
-	}
-	options = append(slices.Clip(options), onlyHeader)
-	export, now, err := s.getAt(ctx, c.ExportID, options)
+	))
 	if err != nil {
 		return nil, err
 	}
-	empty, err := s.client.emptyBackfills(ctx, c, options)
-	hasRecords := !hasNoRecords(err)
-	if err != nil && hasRecords {
-		return nil, fromTheStart(err)
+	s := service{client, root}
+	export, now, err := s.getAt(ctx, c.ExportID)
+	if err != nil {
+		return nil, err
 	}
-	line := time.Duration(s.client.ageLine(hasRecords))
+	empty, err := s.emptyBackfills(ctx, c)
+	hasRecords := !bridge.HasNoRecords(err)
+	if err != nil && hasRecords {
+		return nil, bridge.FromTheStart(err)
+	}
+	line := time.Duration(root.AgeLine(hasRecords))
 	if hasRecords {
 		line = cmp.Or(selected.AgeLine, line)
 	}
-	plan := &RepairPlan{
-		ExportID: export.ID, Name: export.Name, Schedule: export.scheduleText(), PlannedAt: now, AgeLine: line, Steps: []RepairStep{}, Notes: []string{},
+	plan := &Plan{
+		ExportID: export.ID, Name: export.Name, Schedule: export.scheduleText(), PlannedAt: now, AgeLine: line, Steps: []Step{}, Notes: []string{},
 		MergesByUUID: export.mergesByUUID(),
 	}
 	target := export.repairTarget(plan.AgeLine, now, selected)
 	target.Empty = empty.spans()
-	verdicts := make([]coverage.Verdict, len(c.Intervals))
+	verdicts := make([]calendar.Verdict, len(c.Intervals))
 	for i, x := range c.Intervals {
-		span := coverage.NewSpan(x.Start, x.End)
-		verdicts[i] = coverage.Verdict{Due: coverage.Due{Span: span}, State: coverage.State(x.State), Rest: export.rest(span, x.Runs),
+		span := calendar.NewSpan(x.Start, x.End)
+		verdicts[i] = calendar.Verdict{Due: calendar.Due{Span: span}, State: calendar.State(x.State), Rest: export.rest(span, x.Runs),
 			Leftovers: x.Leftovers && !plan.MergesByUUID, ComparedAt: narrow.Earlier(x.ComparedAt, now)}
 	}
 	for _, step := range target.Plan(verdicts, selected.IncludeUnknown) {
 		plan.Steps = append(plan.Steps, export.repairStep(step, selected.AcceptCopies))
 	}
-	if err := s.client.estimate(ctx, export, plan); err != nil {
+	if err := s.estimate(ctx, export, plan); err != nil {
 		return nil, err
 	}
 	plan.Steps = c.withCancels(plan.Steps)
 	if selected.Unpause && export.Paused {
-		plan.Steps = append(plan.Steps, RepairStep{Action: RepairUnpause, Start: now, End: now, State: RepairPlanned, Note: "the schedule continues from now"})
+		plan.Steps = append(plan.Steps, Step{Action: ActionUnpause, Start: now, End: now, State: StepPlanned, Note: "the schedule continues from now"})
 	}
-	isUnknown := func(x CoverageInterval) bool { return x.State == IntervalUnknown }
+	isUnknown := func(x Interval) bool { return x.State == StateUnknown }
 	leavesOut := !selected.IncludeUnknown && slices.ContainsFunc(c.Intervals, isUnknown)
-	isPlanned := func(s RepairStep) bool { return s.State == RepairPlanned }
-	plan.Notes = append(plan.Notes, coverage.PlanNotes(slices.ContainsFunc(plan.Steps, isPlanned), leavesOut, export.Paused && !selected.Unpause)...)
+	isPlanned := func(s Step) bool { return s.State == StepPlanned }
+	plan.Notes = append(plan.Notes, calendar.PlanNotes(slices.ContainsFunc(plan.Steps, isPlanned), leavesOut, export.Paused && !selected.Unpause)...)
 	return plan, nil
 }
 
 // rest returns the parts of a time that no complete run covers. The runs are newest first.
-func (e *BatchExport) rest(x coverage.Span, runs []CoverageRun) []coverage.Span {
-	return coverage.Rules{Replaces: coverage.IsObjectStore(string(e.Destination.Type))}.Rest(x, exportsOf(runs, 0))
+func (e export) rest(x calendar.Span, runs []Run) []calendar.Span {
+	return calendar.Rules{Replaces: calendar.IsObjectStore(string(e.Destination.Type))}.Rest(x, exportsOf(runs, 0))
 }
 
 // scheduleText names the settings on which a plan depends.
-func (e *BatchExport) scheduleText() string {
-	return fmt.Sprintf("%s of %s to %s, %s %d %d", e.Interval, cmp.Or(e.Model, ModelEvents), e.Destination.Type, e.Timezone, orDefault(e.OffsetDay), orDefault(e.OffsetHour))
+func (e export) scheduleText() string {
+	return fmt.Sprintf("%s of %s to %s, %s %d %d", e.Interval, cmp.Or(e.Model, hogapi.ModelEvents), e.Destination.Type, e.Timezone, outgoing.OrDefault(e.OffsetDay), outgoing.OrDefault(e.OffsetHour))
 }
 
-func (e *BatchExport) repairTarget(line time.Duration, now time.Time, o RepairOptions) coverage.Target {
+func (e export) repairTarget(line time.Duration, now time.Time, o RepairOptions) calendar.Target {
 	_, hasIntegration := e.Destination.Integration.Get()
-	return coverage.Target{
-		Schedule: e.schedule(), Model: e.model(), ObjectStore: coverage.IsObjectStore(string(e.Destination.Type)),
-		HasElsewhere: hasIntegration || !isNil(o.Credentials), Line: coverage.AgeLine(line), Now: now,
+	return calendar.Target{
+		Schedule: e.schedule(), Model: e.model(), ObjectStore: calendar.IsObjectStore(string(e.Destination.Type)),
+		HasElsewhere: hasIntegration || !outgoing.IsNil(o.Credentials), Line: calendar.AgeLine(line), Now: now,
 	}
 }
 
 // withCancels puts steps that cancel the stuck runs of a time before its backfill. Other steps let such a run go on.
-func (c *Coverage) withCancels(steps []RepairStep) []RepairStep {
-	all, seen := []RepairStep{}, map[uuid.UUID]bool{}
+func (c *Coverage) withCancels(steps []Step) []Step {
+	all, seen := []Step{}, map[uuid.UUID]bool{}
 	for _, step := range steps {
 		for _, x := range c.Intervals {
 			for _, run := range x.Runs {
-				isStuck := x.State == IntervalStuck && run.Status.goesOn() && step.span().Overlaps(coverage.NewSpan(run.Start, run.End))
-				if isStuck && step.Action == RepairBackfill && step.State == RepairPlanned && !seen[run.ID] {
+				isStuck := x.State == StateStuck && goesOn(run.Status) && step.span().Overlaps(calendar.NewSpan(run.Start, run.End))
+				if isStuck && step.Action == ActionBackfill && step.State == StepPlanned && !seen[run.ID] {
 					seen[run.ID] = true
-					all = append(all, RepairStep{
-						Action: RepairCancel, Start: run.Start, End: run.End, Intervals: 1, Gap: []IntervalState{IntervalStuck}, Run: &run,
-						State: RepairPlanned, Note: "it has been under way since " + run.CreatedAt.Format(coverage.Clock),
+					all = append(all, Step{
+						Action: ActionCancel, Start: run.Start, End: run.End, Intervals: 1, Gap: []State{StateStuck}, Run: &run,
+						State: StepPlanned, Note: "it has been under way since " + run.CreatedAt.Format(calendar.Clock),
 					})
 				}
 			}
@@ -243,62 +246,62 @@ func (c *Coverage) withCancels(steps []RepairStep) []RepairStep {
 	return all
 }
 
-func (s *RepairStep) span() coverage.Span { return coverage.NewSpan(s.Start, s.End) }
+func (s *Step) span() calendar.Span { return calendar.NewSpan(s.Start, s.End) }
 
-func (e *BatchExport) repairStep(gap coverage.RepairStep, acceptsCopies bool) RepairStep {
-	step := RepairStep{
-		Action: RepairAction(gap.Way), Start: gap.Start, End: gap.End, Intervals: gap.Intervals, Gap: coverage.As[IntervalState](gap.States),
-		Rows: RowsAsScheduled, State: RepairPlanned, ComparedAt: gap.ComparedAt,
+func (e export) repairStep(gap calendar.RepairStep, acceptsCopies bool) Step {
+	step := Step{
+		Action: Action(gap.Way), Start: gap.Start, End: gap.End, Intervals: gap.Intervals, Gap: calendar.As[State](gap.States),
+		Rows: RowsAsScheduled, State: StepPlanned, ComparedAt: gap.ComparedAt,
 	}
-	if gap.IsOld && gap.Way != coverage.WayDownload {
+	if gap.IsOld && gap.Way != calendar.WayDownload {
 		step.Rows = RowsByTimestamp
 	}
-	if e.model().Choosing == coverage.ByTheServer {
+	if e.model().Choosing == calendar.ByTheServer {
 		step.Rows = RowsUnknown
 	}
-	if gap.IsOld && coverage.IsObjectStore(string(e.Destination.Type)) {
+	if gap.IsOld && calendar.IsObjectStore(string(e.Destination.Type)) {
 		step.Export = fmt.Sprintf("%s (repair of %s)", e.Name, outgoing.Time(gap.Start))
 		step.Prefix = path.Join(configs.Prefix(e.Destination.Config), "repair-"+gap.Start.Format("2006-01-02T150405Z")) + "/"
-		if step.Action == RepairDownload && gap.Why == "" { // RepairOptions has no credentials
+		if step.Action == ActionDownload && gap.Why == "" { // RepairOptions has no credentials
 			second, _ := e.second(step, destination.Raw(`{"aws_access_key_id": "", "aws_secret_access_key": ""}`))
 			request, _ := json.Marshal(second) //nolint:errchkjson // was JSON
 			step.Request = bytes.ReplaceAll(request, []byte(`"[redacted]"`), []byte(`""`))
 		}
 	}
 	switch step.Action {
-	case RepairSecondExport:
+	case ActionSecondExport:
 		step.Note = "a backfill would replace objects by rows by timestamp, so a second, paused export writes the rows by timestamp to " + step.Prefix + ", once; this export's gap stays listed"
 		if configs.HasOldNames(e.Destination.Config) {
 			step.Note += "; its Parquet files end in .parquet, without the codec"
 		}
-	case RepairDownload:
-		step.State, step.Note = RepairLeft, cmp.Or(gap.Why, "FileDownloads.Range gets these rows as the schedule would have chosen them")
-	case RepairByHand:
-		step.State, step.Note = RepairLeft, gap.Why
+	case ActionDownload:
+		step.State, step.Note = StepLeft, cmp.Or(gap.Why, "coverage.DownloadRange gets these rows as the schedule would have chosen them")
+	case ActionByHand:
+		step.State, step.Note = StepLeft, gap.Why
 	default:
-		step.Note, step.Leftovers = e.repairNote(gap), gap.Leftovers && !coverage.IsObjectStore(string(e.Destination.Type))
+		step.Note, step.Leftovers = e.repairNote(gap), gap.Leftovers && !calendar.IsObjectStore(string(e.Destination.Type))
 		switch {
 		case step.Leftovers && acceptsCopies:
 			step.Note = cmp.Or(step.Note, "as the schedule would") + "; some rows may be in the table already, which then come twice: compare it with package reconcile afterwards"
 		case step.Leftovers:
-			step.State, step.Note = RepairLeft, leftoversText(gap.Span, gap.ComparedAt)
+			step.State, step.Note = StepLeft, leftoversText(gap.Span, gap.ComparedAt)
 		}
 	}
 	return step
 }
 
 // estimate counts the events of the steps by timestamp. A step without events cannot be done by a backfill.
-func (c *Client) estimate(ctx context.Context, e *BatchExport, plan *RepairPlan) error {
+func (s service) estimate(ctx context.Context, e export, plan *Plan) error {
 	include, exclude, isAll := configs.Events(e.Destination.Config, e.Filters)
-	asker := c.asker("hogapi: rows of a gap")
+	asker := s.root.Asker("hogapi: rows of a gap")
 	isBound := false
 	for i := range plan.Steps {
 		step := &plan.Steps[i]
-		if step.Rows != RowsByTimestamp || step.State != RepairPlanned {
+		if step.Rows != RowsByTimestamp || step.State != StepPlanned {
 			continue
 		}
 		n, err := queries.Ask[queries.NumberRow](ctx, asker, verify.CountEvents(step.Start, step.End, include, exclude), 2)
-		if api, ok := errors.AsType[*APIError](err); ok {
+		if api, ok := errors.AsType[*hogapi.APIError](err); ok {
 			plan.Notes = append(plan.Notes, fmt.Sprintf("The number of rows by timestamp is not known: status %d; it needs the scope query:read.", api.StatusCode))
 			break
 		}
@@ -308,9 +311,9 @@ func (c *Client) estimate(ctx context.Context, e *BatchExport, plan *RepairPlan)
 		if len(n) == 1 {
 			step.Estimate, isBound = &n[0].N, !isAll
 		}
-		if orDefault(step.Estimate) == 0 && step.Estimate != nil {
-			step.Action, step.State, step.Rows = RepairDownload, RepairLeft, RowsAsScheduled
-			step.Note = "no event has a timestamp in this gap: only FileDownloads.Range gets the rows that arrived in it, " +
+		if outgoing.OrDefault(step.Estimate) == 0 && step.Estimate != nil {
+			step.Action, step.State, step.Rows = ActionDownload, StepLeft, RowsAsScheduled
+			step.Note = "no event has a timestamp in this gap: only coverage.DownloadRange gets the rows that arrived in it, " +
 				"with a timestamp from 7 days before it to 1 day after it; a run under way can still write them to the table by itself"
 		}
 	}
@@ -321,21 +324,21 @@ func (c *Client) estimate(ctx context.Context, e *BatchExport, plan *RepairPlan)
 }
 
 // String returns the plan as a table, for people.
-func (p *RepairPlan) String() string {
-	rows := make([]coverage.PlanRow, len(p.Steps))
+func (p *Plan) String() string {
+	rows := make([]calendar.PlanRow, len(p.Steps))
 	for i, s := range p.Steps {
-		rows[i] = coverage.PlanRow{
+		rows[i] = calendar.PlanRow{
 			Span: s.span(), Intervals: s.Intervals, Estimate: s.Estimate, Action: string(s.Action), Rows: string(s.Rows), State: string(s.State),
 			Note: mask.OneLine(cmp.Or(s.Result, s.Note)), Request: s.Request,
 		}
 	}
-	title := fmt.Sprintf("repair of export %s, planned at %s UTC", mask.Shown(p.Name), p.PlannedAt.Format(coverage.Clock))
-	return coverage.PlanTable(title, rows, p.Notes)
+	title := fmt.Sprintf("repair of export %s, planned at %s UTC", mask.Shown(p.Name), p.PlannedAt.Format(calendar.Clock))
+	return calendar.PlanTable(title, rows, p.Notes)
 }
 
 // repairNote says which rows of a backfill into a table come twice.
-func (e *BatchExport) repairNote(gap coverage.RepairStep) string {
-	const late = "by timestamp: rows that arrived late do not come (FileDownloads.Range gets them), and rows of neighbouring intervals "
+func (e export) repairNote(gap calendar.RepairStep) string {
+	const late = "by timestamp: rows that arrived late do not come (coverage.DownloadRange gets them), and rows of neighbouring intervals "
 	switch {
 	case gap.IsOld && e.mergesByUUID():
 		return late + "replace those of the same uuid"
@@ -346,6 +349,6 @@ func (e *BatchExport) repairNote(gap coverage.RepairStep) string {
 }
 
 // mergesByUUID reports whether the export writes events into a table with one row for each uuid.
-func (e *BatchExport) mergesByUUID() bool {
-	return cmp.Or(e.Model, ModelEvents) == ModelEvents && configs.MergesByUUID(string(e.Destination.Type), e.Destination.Config)
+func (e export) mergesByUUID() bool {
+	return cmp.Or(e.Model, hogapi.ModelEvents) == hogapi.ModelEvents && configs.MergesByUUID(string(e.Destination.Type), e.Destination.Config)
 }

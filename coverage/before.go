@@ -1,4 +1,4 @@
-package hogapi
+package coverage
 
 import (
 	"context"
@@ -7,10 +7,12 @@ import (
 	"slices"
 	"time"
 
-	"github.com/hogapi/hogapi/internal/coverage"
+	"github.com/hogapi/hogapi"
+	calendar "github.com/hogapi/hogapi/internal/coverage"
 	"github.com/hogapi/hogapi/internal/errtext"
 	"github.com/hogapi/hogapi/internal/mask"
 	"github.com/hogapi/hogapi/internal/narrow"
+	"github.com/hogapi/hogapi/internal/outgoing"
 )
 
 // harmlessSteps are the steps of tests that change nothing at the destination. The others create a table or a volume, and
@@ -29,22 +31,23 @@ func (r *repairer) testDestination(ctx context.Context) error {
 		return nil
 	}
 	isSelected := func(name string) bool { return r.selected.TestAll || slices.Contains(harmlessSteps, name) }
-	test, err := r.client.BatchExports.testOf(ctx, r.export, isSelected, r.options)
-	result := orDefault(test)
+	tested, err := r.root.TestDestination(ctx, r.export.BatchExport, isSelected)
+	test, _ := tested.(*hogapi.DestinationTest)
+	result := outgoing.OrDefault(test)
 	switch failed := result.Failed(); {
-	case errors.Is(err, ErrNoDestinationTest):
+	case errors.Is(err, hogapi.ErrNoDestinationTest):
 		return nil
-	case errors.Is(err, ErrUnsupported) || errors.Is(err, ErrInvalid) || errors.Is(err, ErrServer):
+	case errors.Is(err, hogapi.ErrUnsupported) || errors.Is(err, hogapi.ErrInvalid) || errors.Is(err, hogapi.ErrServer):
 		r.note("The destination was not tested: " + mask.OneLine(err.Error()))
 		return nil
 	case err != nil || failed == nil:
 		return err
 	case r.export.lastCompleted():
 		r.note(fmt.Sprintf("The destination does not pass its test %q: %s. The newest run completed, so the repair continues.",
-			mask.OneLine(failed.Name), mask.OneLine(orDefault(failed.Result.Message))))
+			mask.OneLine(failed.Name), mask.OneLine(outgoing.OrDefault(failed.Result.Message))))
 		return nil
 	default:
-		return errtext.Errorf("the destination does not pass its test %q: %s", failed.Name, orDefault(failed.Result.Message))
+		return errtext.Errorf("the destination does not pass its test %q: %s", failed.Name, outgoing.OrDefault(failed.Result.Message))
 	}
 }
 
@@ -56,9 +59,9 @@ func (r *repairer) note(text string) {
 }
 
 // lastCompleted reports whether the newest run that is over has completed.
-func (e *BatchExport) lastCompleted() bool {
-	i := slices.IndexFunc(e.LatestRuns, func(run Run) bool { return run.Status.IsTerminal() })
-	return i >= 0 && e.LatestRuns[i].Status == RunStatusCompleted
+func (e export) lastCompleted() bool {
+	i := slices.IndexFunc(e.LatestRuns, func(run hogapi.Run) bool { return run.Status.IsTerminal() })
+	return i >= 0 && e.LatestRuns[i].Status == hogapi.RunStatusCompleted
 }
 
 // emptyBackfills are completed backfills that ran nothing in a part of their range: the service begins a backfill at the
@@ -67,23 +70,23 @@ type emptyBackfills []emptyBackfill
 
 type emptyBackfill struct {
 	created time.Time
-	part    coverage.Span
+	part    calendar.Span
 }
 
 // emptyBackfills returns those of the time of a coverage.
-func (c *Client) emptyBackfills(ctx context.Context, of *Coverage, options []CallOption) (all emptyBackfills, err error) {
-	var runs []CoverageRun
+func (s service) emptyBackfills(ctx context.Context, of *Coverage) (all emptyBackfills, err error) {
+	var runs []Run
 	for _, x := range of.Intervals {
 		runs = append(runs, x.Runs...)
 	}
-	for b, err := range c.Backfills.All(ctx, of.ExportID, nil, options...) {
+	for b, err := range s.Backfills.All(ctx, of.ExportID, nil) {
 		if err != nil {
 			return nil, err
 		}
 		if b.CreatedAt.Before(of.From) { // so are the others
 			break
 		}
-		if b.Status == RunStatusCompleted {
+		if b.Status == hogapi.RunStatusCompleted {
 			all.add(&b)
 		}
 	}
@@ -92,10 +95,10 @@ func (c *Client) emptyBackfills(ctx context.Context, of *Coverage, options []Cal
 }
 
 // add adds a completed backfill, if its record says that it ran nothing in a part.
-func (all *emptyBackfills) add(b *Backfill) {
-	x := coverage.NewSpan(orDefault(b.StartAt), orDefault(b.EndAt))
+func (all *emptyBackfills) add(b *hogapi.Backfill) {
+	x := calendar.NewSpan(outgoing.OrDefault(b.StartAt), outgoing.OrDefault(b.EndAt))
 	if b.TotalRecordsCount == nil || *b.TotalRecordsCount > 0 {
-		x.End = narrow.Earlier(x.End, orDefault(b.AdjustedStartAt).UTC())
+		x.End = narrow.Earlier(x.End, outgoing.OrDefault(b.AdjustedStartAt).UTC())
 	}
 	if x.Start.Before(x.End) {
 		*all = append(*all, emptyBackfill{b.CreatedAt, x})
@@ -103,15 +106,15 @@ func (all *emptyBackfills) add(b *Backfill) {
 }
 
 // without removes the backfills since which something ran there.
-func (all *emptyBackfills) without(runs []CoverageRun) {
+func (all *emptyBackfills) without(runs []Run) {
 	*all = slices.DeleteFunc(*all, func(b emptyBackfill) bool {
-		return slices.ContainsFunc(runs, func(run CoverageRun) bool {
-			return !run.CreatedAt.Before(b.created) && b.part.Overlaps(coverage.NewSpan(run.Start, run.End))
+		return slices.ContainsFunc(runs, func(run Run) bool {
+			return !run.CreatedAt.Before(b.created) && b.part.Overlaps(calendar.NewSpan(run.Start, run.End))
 		})
 	})
 }
 
-func (all emptyBackfills) spans() (spans []coverage.Span) {
+func (all emptyBackfills) spans() (spans []calendar.Span) {
 	for _, b := range all {
 		spans = append(spans, b.part)
 	}
@@ -120,36 +123,51 @@ func (all emptyBackfills) spans() (spans []coverage.Span) {
 
 // again is the part of a step that is exported next, and the parts in which a backfill ran nothing.
 type again struct {
-	part   coverage.Span
-	empty  []coverage.Span
+	part   calendar.Span
+	empty  []calendar.Span
 	leaves bool // runs may have left rows of the part: it is not exported
 }
 
 // leftParts returns the parts of a range in which a backfill ran nothing.
-func (e *BatchExport) leftParts(empty []coverage.Span) (parts []BackfillPart) {
-	reason := BackfillEmpty
-	if e.model().Choosing == coverage.ByAge {
-		reason = BackfillLeftOut
+func (e export) leftParts(empty []calendar.Span) (parts []hogapi.BackfillPart) {
+	reason := hogapi.BackfillEmpty
+	if e.model().Choosing == calendar.ByAge {
+		reason = hogapi.BackfillLeftOut
 	}
 	for _, x := range empty {
-		parts = append(parts, BackfillPart{Start: x.Start, End: x.End, Reason: reason})
+		parts = append(parts, hogapi.BackfillPart{Start: x.Start, End: x.End, Reason: reason})
 	}
 	return parts
 }
 
-// isFinal reports whether another backfill of the range would bring no more rows.
-func (s *BackfillState) isFinal() bool {
-	isOpen := func(p BackfillPart) bool { return p.Reason != BackfillLeftOut && p.Reason != BackfillEmpty }
+// bringsNoMore reports whether another backfill of the range would bring no more rows.
+func bringsNoMore(s *hogapi.BackfillState) bool {
+	isOpen := func(p hogapi.BackfillPart) bool {
+		return p.Reason != hogapi.BackfillLeftOut && p.Reason != hogapi.BackfillEmpty
+	}
 	if s.Backfill == nil { // a server without records: no run began
 		return len(s.Runs) == 0
 	}
-	return s.Backfill.Status == RunStatusCompleted && len(s.NotExported) > 0 && !slices.ContainsFunc(s.NotExported, isOpen)
+	return s.Backfill.Status == hogapi.RunStatusCompleted && len(s.NotExported) > 0 && !slices.ContainsFunc(s.NotExported, isOpen)
 }
 
 // asked returns the time of a ticket of a backfill.
-func (e *BatchExport) asked(t *BackfillTicket) coverage.Span {
+func (e export) asked(t *hogapi.BackfillTicket) calendar.Span {
 	if days, err := e.schedule().Days(); err == nil && (t.StartAt.IsDate() || t.EndAt.IsDate()) {
-		return days.Span(BackfillRange{t.StartAt, t.EndAt}.bounds())
+		return days.Span(calendar.Range{Start: bound(t.StartAt), End: bound(t.EndAt)})
 	}
-	return coverage.NewSpan(t.StartAt.Time(), t.EndAt.Time())
+	return calendar.NewSpan(t.StartAt.Time(), t.EndAt.Time())
+}
+
+// bound returns a bound of a backfill for the calendar.
+func bound(t hogapi.Timestamp) calendar.Bound {
+	switch {
+	case t.IsBeginning():
+		return calendar.Beginning()
+	case t.IsCaughtUp():
+		return calendar.CaughtUp()
+	case t.IsDate():
+		return calendar.Date(t.Time())
+	}
+	return calendar.Instant(t.Time())
 }

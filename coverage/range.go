@@ -1,4 +1,4 @@
-package hogapi
+package coverage
 
 import (
 	"cmp"
@@ -10,6 +10,8 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/internal/bridge"
 	"github.com/hogapi/hogapi/internal/download"
 	"github.com/hogapi/hogapi/internal/durable"
 	"github.com/hogapi/hogapi/internal/errtext"
@@ -20,14 +22,14 @@ import (
 	"github.com/hogapi/hogapi/ops"
 )
 
-// RangeOptions are the options of [FileDownloadsService.Range].
+// RangeOptions are the options of [DownloadRange].
 type RangeOptions struct {
 	// Folder takes the files. It is required, and made if it is missing.
 	Folder string
 	// Model is the kind of data, except ModelHogQL. The default is ModelEvents.
-	Model Model
+	Model hogapi.Model
 	// File controls the format and the size of the files.
-	File FileOptions
+	File hogapi.FileOptions
 	// Include and Exclude are names of events, for ModelEvents only.
 	Include, Exclude []string
 	// Step is the length of the interval of one file download, at most 7 days, which is the default. It must stay the
@@ -38,7 +40,7 @@ type RangeOptions struct {
 	MaxBytes int64
 	// Watch says how often to look at a file download, and how long. Watch.Settle is how long to wait for files that are
 	// missing in the list of a completed one.
-	Watch *WatchOptions
+	Watch *hogapi.WatchOptions
 }
 
 // RangeFile is one file of a range.
@@ -49,7 +51,7 @@ type RangeFile struct {
 	Part  int       // of the files of the interval, from 1
 }
 
-// Range downloads the data of a range of any length into a folder, with one file download for each interval of at most
+// DownloadRange downloads the data of a range of any length into a folder, with one file download for each interval of at most
 // 7 days, and yields the files in the order of time. Rows of events are chosen by their arrival, so Range also gets rows
 // of old intervals that a backfill leaves out. Of an interval that began over 8 days ago, only those come whose
 // timestamp is from 7 days before it to 1 day after it. Persons come with their newest state, in the interval of their
@@ -57,49 +59,53 @@ type RangeFile struct {
 //
 // After an error or a kill, another call with the same options continues: keep the files, and those that end in .range.
 // An interval is whole once its files have as many rows as its run. One without data has no file. An error comes once,
-// last. While another call has the folder, it is [ErrHeld]. It calls Create, Get and Download for each interval.
-func (s *FileDownloadsService) Range(ctx context.Context, from, to time.Time, o *RangeOptions, options ...CallOption) iter.Seq2[RangeFile, error] {
-	selected := orDefault(o)
-	selected.Model, selected.Step = cmp.Or(selected.Model, ModelEvents), cmp.Or(selected.Step, longestDownload)
+// last. While another call has the folder, it is [hogapi.ErrHeld]. It calls Create, Get and Download for each interval.
+func DownloadRange(ctx context.Context, client *hogapi.Client, from, to time.Time, o *RangeOptions) iter.Seq2[RangeFile, error] {
+	selected := outgoing.OrDefault(o)
+	selected.Model, selected.Step = cmp.Or(selected.Model, hogapi.ModelEvents), cmp.Or(selected.Step, longestDownload)
 	selected.MaxBytes = cmp.Or(selected.MaxBytes, 256<<30)
 	from, to = from.UTC().Truncate(time.Second), to.UTC().Truncate(time.Second)
-	pace, err := selected.Watch.withDefaults(ops.FileDownloadsRange)
-	if err = cmp.Or(checkContext(ctx, ops.FileDownloadsRange), refused(ops.FileDownloadsRange, selected.check(from, to)), err); err != nil {
+	pace, unfit := paceOf(selected.Watch)
+	root, err := bridge.Open(ctx, client, ops.FileDownloadsRange, cmp.Or(selected.check(from, to), unfit))
+	if err == nil {
+		err = bridge.Refused(ops.FileDownloadsRange, root.CheckDownload(selected.request(from, from.Add(selected.Step))))
+	}
+	if err != nil {
 		return pages.Failed[RangeFile](err)
 	}
+	s := client.FileDownloads
 	files := download.Range{
 		FS: durable.OS{}, Path: selected.Folder, Extension: selected.File.Extension(), Step: selected.Step, MaxBytes: selected.MaxBytes,
 		Request: func(start, end time.Time) any { return selected.request(start, end) },
 		Create: func(ctx context.Context, start, end time.Time) (id uuid.UUID, err error) {
-			id, err = s.Create(ctx, selected.request(start, end), options...)
-			for errors.Is(err, ErrTooManyFileDownloads) {
+			id, err = s.Create(ctx, selected.request(start, end))
+			for errors.Is(err, hogapi.ErrTooManyFileDownloads) {
 				if !watch.Sleep(ctx, pace.MaxInterval) {
 					return id, errtext.Errorf("stopped waiting until fewer file downloads are under way: %v", httptry.ContextError(ctx))
 				}
-				id, err = s.Create(ctx, selected.request(start, end), options...)
+				id, err = s.Create(ctx, selected.request(start, end))
 			}
 			return id, err
 		},
 		Wait: func(ctx context.Context, id uuid.UUID) (download.Listing, bool, error) {
-			get := func(ctx context.Context) (*FileDownload, error) { return s.Get(ctx, id, options...) }
-			state, err := watch.Ended(s.watch(ctx, id, selected.Watch, get), (*FileDownload).judge)
-			_, isOver := errors.AsType[*RunError](err)
-			return orDefault(state).listing(), isOver || errors.Is(err, ErrNotFound), err
+			found, err := root.WaitForDownload(ctx, id, selected.Watch)
+			_, isOver := errors.AsType[*hogapi.RunError](err)
+			return found, isOver || errors.Is(err, hogapi.ErrNotFound), err
 		},
 		List: func(ctx context.Context, id uuid.UUID) (download.Listing, error) {
-			state, err := s.Get(ctx, id, options...)
-			return orDefault(state).listing(), err
+			state, err := s.Get(ctx, id)
+			return listing(state), err
 		},
-		File:   func(id, file uuid.UUID) download.Config { return s.transfer(id, file, options) },
-		IsGone: func(err error) bool { return errors.Is(err, ErrInvalid) || errors.Is(err, ErrNotFound) },
-		Every:  pace.Interval, Patience: pace.Settle, AvoidRecent: selected.Model == ModelEvents,
+		File:   root.File,
+		IsGone: func(err error) bool { return errors.Is(err, hogapi.ErrInvalid) || errors.Is(err, hogapi.ErrNotFound) },
+		Every:  pace.Interval, Patience: pace.Settle, AvoidRecent: selected.Model == hogapi.ModelEvents,
 	}.Files(ctx, from, to)
 	return func(yield func(RangeFile, error) bool) {
 		for part, err := range files {
 			if unfit, ok := errors.AsType[*errtext.UnfitError](err); ok {
-				err = refused(ops.FileDownloadsRange, (*outgoing.Refusal)(unfit))
+				err = bridge.Refused(ops.FileDownloadsRange, (*outgoing.Refusal)(unfit))
 			}
-			if !yield(RangeFile{part.Path, part.Start, part.End, part.Number}, heldError(err)) {
+			if !yield(RangeFile{part.Path, part.Start, part.End, part.Number}, bridge.Held(err)) {
 				return
 			}
 		}
@@ -108,10 +114,8 @@ func (s *FileDownloadsService) Range(ctx context.Context, from, to time.Time, o 
 
 const longestDownload = 7 * 24 * time.Hour
 
-const wantNotRecentOnly = "another length than 5 minutes, for which the service reads recent events only: add or leave out a second"
-
-func (o RangeOptions) request(start, end time.Time) FileDownloadRequest {
-	return FileDownloadRequest{
+func (o RangeOptions) request(start, end time.Time) hogapi.FileDownloadRequest {
+	return hogapi.FileDownloadRequest{
 		Model: o.Model, File: o.File, DataIntervalStart: start, DataIntervalEnd: end, Include: o.Include, Exclude: o.Exclude,
 	}
 }
@@ -120,10 +124,21 @@ func (o RangeOptions) check(from, to time.Time) *outgoing.Refusal {
 	return cmp.Or(
 		outgoing.If(from.IsZero() || to.IsZero(), "from", "", "two times"),
 		outgoing.Reversed("to", to, "from", from),
-		outgoing.If(o.Model == ModelHogQL, "RangeOptions.Model", string(o.Model), "events, persons or sessions: a query chooses its rows itself"),
+		outgoing.If(o.Model == hogapi.ModelHogQL, "RangeOptions.Model", string(o.Model), "events, persons or sessions: a query chooses its rows itself"),
 		outgoing.If(o.Step < time.Second || o.Step > longestDownload, "RangeOptions.Step", o.Step.String(), "a second to 7 days"),
-		outgoing.If(o.Step == download.RecentOnly && o.Model == ModelEvents, "RangeOptions.Step", o.Step.String(), wantNotRecentOnly),
+		outgoing.If(o.Step == download.RecentOnly && o.Model == hogapi.ModelEvents, "RangeOptions.Step", o.Step.String(), download.WantNotRecentOnly),
 		outgoing.If(o.MaxBytes < -1, "RangeOptions.MaxBytes", strconv.FormatInt(o.MaxBytes, 10), "a number of bytes, 0 for the default or -1 for no limit"),
-		download.CheckNames(o.Folder, o.File.Extension()), o.request(from, from.Add(o.Step)).check(),
+		download.CheckNames(o.Folder, o.File.Extension()),
 	)
+}
+
+func listing(d *hogapi.FileDownload) download.Listing {
+	state := outgoing.OrDefault(d)
+	return download.Listing{Files: state.Files, Records: state.RecordsCompleted}
+}
+
+// paceOf returns the pace of looks.
+func paceOf(o *hogapi.WatchOptions) (watch.Pace, *outgoing.Refusal) {
+	w := outgoing.OrDefault(o)
+	return watch.Pace{Interval: w.Interval, MaxInterval: w.MaxInterval, MaxFailures: w.MaxFailures, Settle: w.Settle, Limit: w.Limit}.WithDefaults()
 }

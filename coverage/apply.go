@@ -1,4 +1,4 @@
-package hogapi
+package coverage
 
 import (
 	"cmp"
@@ -10,9 +10,11 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/destination"
+	"github.com/hogapi/hogapi/internal/bridge"
 	"github.com/hogapi/hogapi/internal/configs"
-	"github.com/hogapi/hogapi/internal/coverage"
+	calendar "github.com/hogapi/hogapi/internal/coverage"
 	"github.com/hogapi/hogapi/internal/errtext"
 	"github.com/hogapi/hogapi/internal/httptry"
 	"github.com/hogapi/hogapi/internal/outgoing"
@@ -36,26 +38,24 @@ import (
 // only their runs, so wait there until these have ended. Of a step, it exports the parts that no completed run covers.
 // The service has no lock: if two operators begin a repair of one gap within the same seconds, both may be carried out.
 //
-// It leaves a step to you if a run may have left rows of it in the table: see RepairOptions.AcceptCopies. Repair returns the report with an error too. The errors are an [*InputError] for a plan that does not fit, a
-// [*BackfillError] if a backfill did not complete, and the errors of its calls.
+// It leaves a step to you if a run may have left rows of it in the table: see RepairOptions.AcceptCopies. Repair returns the report with an error too. The errors are an [*hogapi.InputError] for a plan that does not fit, a
+// [*hogapi.BackfillError] if a backfill did not complete, and the errors of its calls.
 //
 // GET and POST /batch_exports/{id}/backfills/, GET …/runs/, POST …/runs/{id}/cancel/, POST /batch_exports/, scope
 // batch_export:write.
-func (s *BatchExportsService) Repair(ctx context.Context, plan *RepairPlan, o *RepairOptions, options ...CallOption) (*RepairReport, error) {
-	if err := cmp.Or(checkContext(ctx, ops.BatchExportsRepair), refused(ops.BatchExportsRepair, plan.check())); err != nil {
-		return nil, err
-	}
-	selected := orDefault(o)
-	pace, err := selected.Watch.withDefaults(ops.BatchExportsRepair)
+func Repair(ctx context.Context, client *hogapi.Client, plan *Plan, o *RepairOptions) (*Report, error) {
+	selected := outgoing.OrDefault(o)
+	pace, refusal := paceOf(selected.Watch)
+	root, err := bridge.Open(ctx, client, ops.BatchExportsRepair, cmp.Or(plan.check(), refusal))
 	if err != nil {
 		return nil, err
 	}
-	r := &repairer{client: s.client, plan: plan, selected: selected, pace: pace.Pace, options: append(slices.Clip(options), onlyHeader)}
+	r := &repairer{service: service{client, root}, plan: plan, selected: selected, pace: pace}
 	err = r.run(ctx)
-	report := &RepairReport{Plan: plan}
-	if (err == nil || r.export != nil) && ctx.Err() == nil {
+	report := &Report{Plan: plan}
+	if (err == nil || r.export.BatchExport != nil) && ctx.Err() == nil {
 		var unread error
-		report.After, unread = s.Coverage(ctx, plan.ExportID, r.after(), r.options...)
+		report.After, unread = Of(ctx, client, plan.ExportID, r.after())
 		err = errors.Join(err, unread)
 		if unread == nil {
 			plan.confirm(report.After)
@@ -64,24 +64,24 @@ func (s *BatchExportsService) Repair(ctx context.Context, plan *RepairPlan, o *R
 	return report, err
 }
 
-func (p *RepairPlan) check() *outgoing.Refusal {
+func (p *Plan) check() *outgoing.Refusal {
 	return cmp.Or(
-		outgoing.If(p == nil, "plan", "", "a plan of PlanRepair, not nil"),
-		outgoing.If(orDefault(p).ExportID == uuid.Nil, "plan.ExportID", "", "an id, not the nil UUID"),
-		outgoing.Durations(map[string]time.Duration{"plan.AgeLine": orDefault(p).AgeLine}),
-		orDefault(p).checkSteps(),
+		outgoing.If(p == nil, "plan", "", "a plan of MakePlan, not nil"),
+		outgoing.If(outgoing.OrDefault(p).ExportID == uuid.Nil, "plan.ExportID", "", "an id, not the nil UUID"),
+		outgoing.Durations(map[string]time.Duration{"plan.AgeLine": outgoing.OrDefault(p).AgeLine}),
+		outgoing.OrDefault(p).checkSteps(),
 	)
 }
 
 // checkSteps refuses the steps of a plan that was edited, or that a newer version made.
-func (p RepairPlan) checkSteps() (refusal *outgoing.Refusal) {
+func (p Plan) checkSteps() (refusal *outgoing.Refusal) {
 	for i, s := range p.Steps {
-		isOpen, isExport, field := slices.Contains(openStates, s.State), s.Action == RepairBackfill || s.Action == RepairSecondExport, fmt.Sprintf("plan.Steps[%d].", i)
+		isOpen, isExport, field := slices.Contains(openStates, s.State), s.Action == ActionBackfill || s.Action == ActionSecondExport, fmt.Sprintf("plan.Steps[%d].", i)
 		refusal = cmp.Or(refusal,
 			outgoing.If(!slices.Contains(repairStates, s.State), field+"State", string(s.State), "a state of this package: plan again"),
 			outgoing.If(isOpen && !slices.Contains(carriedOut, s.Action), field+"Action", string(s.Action), "an action that Repair carries out: plan again"),
 			outgoing.If(isExport && !s.Start.Before(s.End), field+"End", outgoing.Time(s.End), "later than Start"),
-			outgoing.If(s.Action == RepairCancel && s.Run == nil, field+"Run", "", "the run to be cancelled: plan again"),
+			outgoing.If(s.Action == ActionCancel && s.Run == nil, field+"Run", "", "the run to be cancelled: plan again"),
 		)
 	}
 	return refusal
@@ -89,23 +89,23 @@ func (p RepairPlan) checkSteps() (refusal *outgoing.Refusal) {
 
 // repairer carries out a plan.
 type repairer struct {
-	client   *Client
-	plan     *RepairPlan
+	service
+
+	plan     *Plan
 	selected RepairOptions
 	pace     watch.Pace
-	options  []CallOption
-	export   *BatchExport
+	export   export
 	ahead    time.Duration // of the service's clock
 }
 
 // now returns the time by the service's clock.
-func (r *repairer) now() time.Time { return r.client.core.now().UTC().Add(r.ahead) }
+func (r *repairer) now() time.Time { return r.root.Now().UTC().Add(r.ahead) }
 
 // after returns the options of the coverage of all steps.
-func (r *repairer) after() *CoverageOptions {
-	o := &CoverageOptions{AgeLine: r.plan.AgeLine}
+func (r *repairer) after() *Options {
+	o := &Options{AgeLine: r.plan.AgeLine}
 	for _, step := range r.plan.Steps {
-		if step.Action != RepairUnpause && (o.From.IsZero() || step.Start.Before(o.From)) {
+		if step.Action != ActionUnpause && (o.From.IsZero() || step.Start.Before(o.From)) {
 			o.From = step.Start
 		}
 	}
@@ -113,17 +113,17 @@ func (r *repairer) after() *CoverageOptions {
 }
 
 func (r *repairer) run(ctx context.Context) (err error) {
-	isOpen := func(s RepairStep) bool { return slices.Contains(openStates, s.State) }
+	isOpen := func(s Step) bool { return slices.Contains(openStates, s.State) }
 	if !slices.ContainsFunc(r.plan.Steps, isOpen) {
 		return nil
 	}
 	var now time.Time
-	if r.export, now, err = r.client.BatchExports.getAt(ctx, r.plan.ExportID, r.options); err != nil {
+	if r.export, now, err = r.getAt(ctx, r.plan.ExportID); err != nil {
 		return err
 	}
-	r.ahead = now.Sub(r.client.core.now())
+	r.ahead = now.Sub(r.root.Now())
 	if now := r.export.scheduleText(); now != r.plan.Schedule {
-		return &InputError{Op: ops.BatchExportsRepair, Field: "plan", Value: r.plan.Schedule, Want: "a plan for the export as it is now (" + now + "): plan again"}
+		return &hogapi.InputError{Op: ops.BatchExportsRepair, Field: "plan", Value: r.plan.Schedule, Want: "a plan for the export as it is now (" + now + "): plan again"}
 	}
 	if err := r.testDestination(ctx); err != nil {
 		return err
@@ -139,7 +139,7 @@ func (r *repairer) run(ctx context.Context) (err error) {
 }
 
 // save notes the state of a step and stores the plan.
-func (r *repairer) save(step *RepairStep, state RepairState, result string) error {
+func (r *repairer) save(step *Step, state StepState, result string) error {
 	step.State, step.Result = state, result
 	if r.selected.Save == nil {
 		return nil
@@ -147,15 +147,15 @@ func (r *repairer) save(step *RepairStep, state RepairState, result string) erro
 	return r.selected.Save(r.plan)
 }
 
-func (r *repairer) carryOut(ctx context.Context, step *RepairStep) error {
+func (r *repairer) carryOut(ctx context.Context, step *Step) error {
 	switch step.Action {
-	case RepairCancel:
+	case ActionCancel:
 		return r.cancel(ctx, step)
-	case RepairUnpause:
-		if _, err := r.client.BatchExports.Unpause(ctx, r.plan.ExportID, nil, r.options...); err != nil {
+	case ActionUnpause:
+		if _, err := r.BatchExports.Unpause(ctx, r.plan.ExportID, nil); err != nil {
 			return err
 		}
-		return r.save(step, RepairDone, "")
+		return r.save(step, StepDone, "")
 	default:
 		return r.exportAgain(ctx, step)
 	}
@@ -163,17 +163,17 @@ func (r *repairer) carryOut(ctx context.Context, step *RepairStep) error {
 
 // exportAgain exports the parts of a step's time that no completed run covers. A request whose answer was lost is sent
 // once more if nothing shows that it had an effect.
-func (r *repairer) exportAgain(ctx context.Context, step *RepairStep) error {
+func (r *repairer) exportAgain(ctx context.Context, step *Step) error {
 	target, err := r.target(ctx, step)
 	if err != nil {
 		return err
 	}
 	if run := r.plan.uncancelled(step); run != nil {
-		return r.save(step, RepairLeft, fmt.Sprintf("run %s of this time cannot be cancelled: Backfill of this time begins a run if the workflow of that run is gone, "+
+		return r.save(step, StepLeft, fmt.Sprintf("run %s of this time cannot be cancelled: Backfill of this time begins a run if the workflow of that run is gone, "+
 			"and joins it if it continues", run.ID))
 	}
 	var next again
-	end, result, at := RepairCovered, "covered since the plan was made", step.Start
+	end, result, at := StepCovered, "covered since the plan was made", step.Start
 	if step.Ticket != nil {
 		next.part = target.asked(step.Ticket)
 	}
@@ -183,45 +183,45 @@ func (r *repairer) exportAgain(ctx context.Context, step *RepairStep) error {
 				return err
 			}
 			if len(next.empty) > 0 {
-				end, result = RepairLeft, target.model().WhyEmpty(step.span(), next.empty)
+				end, result = StepLeft, target.model().WhyEmpty(step.span(), next.empty)
 				step.Left = target.leftParts(next.empty)
 			}
 			if next.leaves {
-				end, result, step.Leftovers = RepairLeft, leftoversText(next.part, step.ComparedAt), true
+				end, result, step.Leftovers = StepLeft, leftoversText(next.part, step.ComparedAt), true
 			}
 			if next.leaves || next.part.End.IsZero() {
 				return r.save(step, end, result)
 			}
 		}
-		state, err := r.client.Backfills.Wait(ctx, step.Ticket, r.selected.Watch, r.options...)
-		isUnknown := errors.Is(err, ErrOutcomeUnknown)
-		_, isOver := errors.AsType[*BackfillError](err)
+		state, err := r.Backfills.Wait(ctx, step.Ticket, r.selected.Watch)
+		isUnknown := errors.Is(err, hogapi.ErrOutcomeUnknown)
+		_, isOver := errors.AsType[*hogapi.BackfillError](err)
 		switch {
 		case err == nil:
-			at, end, result = next.part.End, RepairDone, state.String()
-		case isOver && !isUnknown && state.isFinal():
-			at, end, result = next.part.End, RepairLeft, target.model().WhyEmpty(step.span(), nil)
+			at, end, result = next.part.End, StepDone, state.String()
+		case isOver && !isUnknown && bringsNoMore(state):
+			at, end, result = next.part.End, StepLeft, target.model().WhyEmpty(step.span(), nil)
 		case isUnknown && step.Ticket.OutcomeUnknown: // begin it once more
 		case ctx.Err() != nil:
 			return err
 		case isOver && !isUnknown:
 			step.Ticket, step.BegunAt = nil, time.Time{}
-			unsaved := r.save(step, RepairFailed, err.Error())
+			unsaved := r.save(step, StepFailed, err.Error())
 			return errors.Join(errtext.Errorf("%v; remove the cause, and call Repair again with this plan", err), unsaved)
 		default:
-			return errors.Join(err, r.save(step, RepairBegun, err.Error()))
+			return errors.Join(err, r.save(step, StepBegun, err.Error()))
 		}
 	}
 }
 
 // beginNext requests the backfill of the next part without cover, from a time on. The part is empty if every part has cover.
 // While the service has too many backfills under way, beginNext waits.
-func (r *repairer) beginNext(ctx context.Context, target *BatchExport, step *RepairStep, at time.Time) (next again, err error) {
+func (r *repairer) beginNext(ctx context.Context, target export, step *Step, at time.Time) (next again, err error) {
 	for {
 		if next, err = r.lookAgain(ctx, target, step, at); err != nil || next.part.End.IsZero() || next.leaves {
 			return next, err
 		}
-		if err = r.request(ctx, target.ID, step, next.part); !errors.Is(err, ErrTooManyBackfills) {
+		if err = r.request(ctx, target.ID, step, next.part); !errors.Is(err, hogapi.ErrTooManyBackfills) {
 			return next, err
 		}
 		if !watch.Sleep(ctx, r.pace.MaxInterval) {
@@ -233,14 +233,14 @@ func (r *repairer) beginNext(ctx context.Context, target *BatchExport, step *Rep
 // lookAgain waits until no backfill or run of the step's time is under way, and returns the next part, from a time on, that no
 // completed run covers by then, and apart from it those in which a backfill ran nothing. It refuses the step if its events have
 // become too old, or if one more failure would pause the export.
-func (r *repairer) lookAgain(ctx context.Context, target *BatchExport, step *RepairStep, at time.Time) (next again, err error) {
+func (r *repairer) lookAgain(ctx context.Context, target export, step *Step, at time.Time) (next again, err error) {
 	gap := step.span()
 	var ranNothing emptyBackfills
 	if err := r.waitForBackfills(ctx, target.ID, gap, &ranNothing); err != nil {
 		return next, err
 	}
-	reader := &coverageReader{client: r.client, options: r.options, export: target, now: r.now()}
-	var runs []CoverageRun
+	reader := &reader{service: r.service, export: target, now: r.now()}
+	var runs []Run
 	for isWaiting := true; isWaiting; {
 		if runs, err = reader.runs(ctx, step.Start, Coverage{}); err != nil {
 			return next, err
@@ -249,63 +249,63 @@ func (r *repairer) lookAgain(ctx context.Context, target *BatchExport, step *Rep
 		isWaiting = false
 		for _, run := range runs {
 			switch {
-			case !gap.Overlaps(coverage.NewSpan(run.Start, run.End)):
-			case run.Status.goesOn() && r.now().Sub(run.CreatedAt) > coverage.StuckAfter(string(target.Interval)):
+			case !gap.Overlaps(calendar.NewSpan(run.Start, run.End)):
+			case goesOn(run.Status) && r.now().Sub(run.CreatedAt) > calendar.StuckAfter(string(target.Interval)):
 				return next, errtext.Errorf("run %s of this time has been under way since %s: plan again, which cancels it", run.ID, outgoing.Time(run.CreatedAt))
-			case run.Status.goesOn():
+			case goesOn(run.Status):
 				isWaiting = true
-				_, err := r.client.Runs.Wait(ctx, target.ID, run.ID, r.selected.Watch, r.options...)
-				if _, isOver := errors.AsType[*RunError](err); err != nil && !isOver {
+				_, err := r.Runs.Wait(ctx, target.ID, run.ID, r.selected.Watch)
+				if _, isOver := errors.AsType[*hogapi.RunError](err); err != nil && !isOver {
 					return next, err
 				}
 			}
 		}
 	}
-	runs = slices.DeleteFunc(runs, func(run CoverageRun) bool { return run.CreatedAt.Before(step.ComparedAt) })
+	runs = slices.DeleteFunc(runs, func(run Run) bool { return run.CreatedAt.Before(step.ComparedAt) })
 	open := target.rest(gap, runs)
-	rest := coverage.Without(open, ranNothing.spans())
-	next.empty = coverage.Without(open, rest)
-	rest = slices.DeleteFunc(rest, func(x coverage.Span) bool { return x.Start.Before(at) })
+	rest := calendar.Without(open, ranNothing.spans())
+	next.empty = calendar.Without(open, rest)
+	rest = slices.DeleteFunc(rest, func(x calendar.Span) bool { return x.Start.Before(at) })
 	if len(rest) == 0 {
 		return next, nil
 	}
 	next.part, next.leaves = rest[0], !r.selected.AcceptCopies && (step.Leftovers || len(target.leavers(rest, runs)) > 0)
-	isOld := coverage.AgeLine(r.plan.AgeLine).IsPast(rest[0].First(string(r.export.Interval)), r.now())
-	if step.Rows == RowsAsScheduled && r.export.model().Choosing == coverage.ByAge && isOld {
-		return next, &InputError{Op: ops.BatchExportsRepair, Field: "plan", Want: "a gap on the young side of the age line, which this gap has crossed since the plan: plan again"}
+	isOld := calendar.AgeLine(r.plan.AgeLine).IsPast(rest[0].First(string(r.export.Interval)), r.now())
+	if step.Rows == RowsAsScheduled && r.export.model().Choosing == calendar.ByAge && isOld {
+		return next, &hogapi.InputError{Op: ops.BatchExportsRepair, Field: "plan", Want: "a gap on the young side of the age line, which this gap has crossed since the plan: plan again"}
 	}
 	return next, r.checkFailures(ctx, target)
 }
 
 // waitForBackfills waits for the backfills of a time that are under way. After each, it waits for a random time, since
 // another operator may have waited for the same one, and looks again. It collects those that ran nothing.
-func (r *repairer) waitForBackfills(ctx context.Context, exportID uuid.UUID, gap coverage.Span, empty *emptyBackfills) error {
+func (r *repairer) waitForBackfills(ctx context.Context, exportID uuid.UUID, gap calendar.Span, empty *emptyBackfills) error {
 	*empty = nil
-	for b, err := range r.client.Backfills.All(ctx, exportID, nil, r.options...) {
+	for b, err := range r.Backfills.All(ctx, exportID, nil) {
 		switch {
-		case hasNoRecords(err):
+		case bridge.HasNoRecords(err):
 			return nil
 		case err != nil:
-			return fromTheStart(err)
-		case b.Status == RunStatusCompleted:
+			return bridge.FromTheStart(err)
+		case b.Status == hogapi.RunStatusCompleted:
 			empty.add(&b)
 			continue
-		case !b.Status.goesOn():
+		case !goesOn(b.Status):
 			continue
 		}
-		end := At(orDefault(b.EndAt))
+		end := hogapi.At(outgoing.OrDefault(b.EndAt))
 		if b.EndAt == nil {
-			end = CaughtUp()
+			end = hogapi.CaughtUp()
 		}
-		if !gap.Overlaps(coverage.NewSpan(orDefault(b.StartAt), cmp.Or(end.Time(), gap.End))) {
+		if !gap.Overlaps(calendar.NewSpan(outgoing.OrDefault(b.StartAt), cmp.Or(end.Time(), gap.End))) {
 			continue
 		}
-		ticket := &BackfillTicket{ExportID: exportID, BackfillID: b.ID.String(), RequestedAt: b.CreatedAt, StartAt: Beginning(), EndAt: end}
+		ticket := &hogapi.BackfillTicket{ExportID: exportID, BackfillID: b.ID.String(), RequestedAt: b.CreatedAt, StartAt: hogapi.Beginning(), EndAt: end}
 		if b.StartAt != nil {
-			ticket.StartAt = At(*b.StartAt)
+			ticket.StartAt = hogapi.At(*b.StartAt)
 		}
-		_, err := r.client.Backfills.Wait(ctx, ticket, r.selected.Watch, r.options...)
-		if _, isOver := errors.AsType[*BackfillError](err); err != nil && !isOver {
+		_, err := r.Backfills.Wait(ctx, ticket, r.selected.Watch)
+		if _, isOver := errors.AsType[*hogapi.BackfillError](err); err != nil && !isOver {
 			return err
 		}
 		if !watch.Sleep(ctx, httptry.Jitter(r.pace.MaxInterval, r.pace.MaxInterval, 1, httptry.Random())) {
@@ -317,19 +317,19 @@ func (r *repairer) waitForBackfills(ctx context.Context, exportID uuid.UUID, gap
 }
 
 // checkFailures refuses to continue if one more failed run would pause the export.
-func (r *repairer) checkFailures(ctx context.Context, target *BatchExport) error {
-	page, err := r.client.Runs.List(ctx, target.ID, &RunListOptions{Ordering: RunsNewestFirst}, r.options...)
+func (r *repairer) checkFailures(ctx context.Context, target export) error {
+	page, err := r.Runs.List(ctx, target.ID, &hogapi.RunListOptions{Ordering: hogapi.RunsNewestFirst})
 	if err != nil {
 		return err
 	}
-	slices.SortStableFunc(page.Results, func(a, b Run) int { return b.LastUpdatedAt.Compare(a.LastUpdatedAt) })
-	window, failed := page.Results[:min(len(page.Results), coverage.PauseWindow(string(target.Interval)))], 0
+	slices.SortStableFunc(page.Results, func(a, b hogapi.Run) int { return b.LastUpdatedAt.Compare(a.LastUpdatedAt) })
+	window, failed := page.Results[:min(len(page.Results), calendar.PauseWindow(string(target.Interval)))], 0
 	for _, run := range window {
-		if run.Status == RunStatusFailed {
+		if run.Status == hogapi.RunStatusFailed {
 			failed++
 		}
 	}
-	if failed >= coverage.PauseAfter-1 {
+	if failed >= calendar.PauseAfter-1 {
 		return errtext.Errorf("%d of the last %d runs have failed, and one more failure would pause the export and cancel the backfill: "+
 			"remove the cause (Run.LatestError), and repair when newer runs have completed", failed, len(window))
 	}
@@ -337,61 +337,62 @@ func (r *repairer) checkFailures(ctx context.Context, target *BatchExport) error
 }
 
 // request requests the backfill of a part of a step. Its ticket is stored before, so that a lost answer can be settled.
-func (r *repairer) request(ctx context.Context, exportID uuid.UUID, step *RepairStep, part coverage.Span) error {
+func (r *repairer) request(ctx context.Context, exportID uuid.UUID, step *Step, part calendar.Span) error {
 	bounds, err := r.export.BackfillRange(part.Start, part.End)
 	if err != nil {
 		return errtext.Errorf("a part of this time was exported since the plan, so plan again: %v", err)
 	}
-	store := func(t BackfillTicket) error {
-		step.Ticket, step.BegunAt = &t, r.now()
-		return r.save(step, RepairBegun, "")
+	store := func(ticket any) error {
+		step.Ticket, _ = ticket.(*hogapi.BackfillTicket)
+		step.BegunAt = r.now()
+		return r.save(step, StepBegun, "")
 	}
-	o := &BackfillOptions{AcceptRowsByTimestamp: true} // lookAgain has measured the age by the line of the plan
-	step.Ticket, err = r.client.backfill(ctx, exportID, bounds, o, r.options, store, ops.BatchExportsBackfill, ops.BackfillsCreate)
-	if step.Ticket != nil {
-		return r.save(step, RepairBegun, "")
+	ticket, err := r.root.Backfill(ctx, exportID, bounds, store) // of any age: lookAgain has measured it by the line of the plan
+	if step.Ticket, _ = ticket.(*hogapi.BackfillTicket); step.Ticket != nil {
+		return r.save(step, StepBegun, "")
 	}
 	step.BegunAt = time.Time{}
-	return errors.Join(err, r.save(step, RepairPlanned, ""))
+	return errors.Join(err, r.save(step, StepPlanned, ""))
 }
 
 // target returns the export of a step's backfill. It makes the paused second export if necessary.
-func (r *repairer) target(ctx context.Context, step *RepairStep) (*BatchExport, error) {
-	if step.Action != RepairSecondExport {
+func (r *repairer) target(ctx context.Context, step *Step) (export, error) {
+	if step.Action != ActionSecondExport {
 		return r.export, nil
 	}
-	found, err := r.client.BatchExports.ByName(ctx, step.Export, r.options...)
+	found, err := r.BatchExports.ByName(ctx, step.Export)
 	switch _, hasIntegration := r.export.Destination.Integration.Get(); {
 	case err == nil:
 		if prefix := configs.Prefix(found.Destination.Config); prefix != step.Prefix {
 			err = errtext.Errorf("the export %q has the prefix %q, not the plan's %q: rename it", found.Name, prefix, step.Prefix)
 		}
-		return found, err
-	case !errors.Is(err, ErrNotFound):
-		return nil, err
-	case !hasIntegration && isNil(r.selected.Credentials):
-		return nil, &InputError{Op: ops.BatchExportsRepair, Field: "RepairOptions.Credentials", Want: "those of the plan, which does not store them"}
+		return export{found}, err
+	case !errors.Is(err, hogapi.ErrNotFound):
+		return export{}, err
+	case !hasIntegration && outgoing.IsNil(r.selected.Credentials):
+		return export{}, &hogapi.InputError{Op: ops.BatchExportsRepair, Field: "RepairOptions.Credentials", Want: "those of the plan, which does not store them"}
 	}
 	request, err := r.export.second(*step, r.selected.Credentials)
 	if err != nil {
-		return nil, err
+		return export{}, err
 	}
-	return r.client.BatchExports.Create(ctx, request, r.options...)
+	found, err = r.BatchExports.Create(ctx, request)
+	return export{found}, err
 }
 
 // second returns the request for the second export of a step: with another prefix, and with credentials.
-func (e *BatchExport) second(step RepairStep, credentials destination.Config) (BatchExportRequest, error) {
+func (e export) second(step Step, credentials destination.Config) (hogapi.BatchExportRequest, error) {
 	all := []any{e.Destination.Config, credentials}
-	config, refusal := configs.WithPrefix(step.Prefix, slices.DeleteFunc(all, func(config any) bool { return isNil(config) })...)
-	return BatchExportRequest{
-		Name: step.Export, Model: cmp.Or(e.Model, ModelEvents), Interval: e.Interval, Paused: true, Filters: e.Filters, Timezone: e.Timezone,
+	config, refusal := configs.WithPrefix(step.Prefix, slices.DeleteFunc(all, func(config any) bool { return outgoing.IsNil(config) })...)
+	return hogapi.BatchExportRequest{
+		Name: step.Export, Model: cmp.Or(e.Model, hogapi.ModelEvents), Interval: e.Interval, Paused: true, Filters: e.Filters, Timezone: e.Timezone,
 		OffsetDay: e.OffsetDay, OffsetHour: e.OffsetHour,
-		Destination: Destination{Type: e.Destination.Type, Integration: e.Destination.Integration, Config: destination.Raw(config)},
-	}, refused(ops.BatchExportsCreate, refusal)
+		Destination: hogapi.Destination{Type: e.Destination.Type, Integration: e.Destination.Integration, Config: destination.Raw(config)},
+	}, bridge.Refused(ops.BatchExportsCreate, refusal)
 }
 
 // String returns the plan with its results, and what is still not exported.
-func (r *RepairReport) String() string {
+func (r *Report) String() string {
 	if r.After == nil {
 		return r.Plan.String()
 	}

@@ -1,0 +1,59 @@
+// Package bridge is the only way from a door, such as package coverage, into the root: what a door needs of a client
+// beyond its exported methods. The root sets the variables. It imports this package, so its types pass as any here.
+package bridge
+
+import (
+	"cmp"
+	"context"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/hogapi/hogapi/internal/coverage"
+	"github.com/hogapi/hogapi/internal/download"
+	"github.com/hogapi/hogapi/internal/outgoing"
+	"github.com/hogapi/hogapi/internal/queries"
+	"github.com/hogapi/hogapi/ops"
+)
+
+// Client is what a door needs of a client.
+type Client interface {
+	Now() time.Time // by the client's clock
+	Asker(name string) *queries.Asker
+	AgeLine(hasRecords bool) coverage.AgeLine // of the server
+
+	// History returns the earlier settings of a *hogapi.BatchExport, and why some of them are not known.
+	History(ctx context.Context, export any) (h coverage.History, why string, err error)
+	// TestDestination runs the selected steps of the test of a *hogapi.BatchExport, and returns a *hogapi.DestinationTest.
+	TestDestination(ctx context.Context, export any, only func(step string) bool) (test any, err error)
+	// Backfill begins a backfill of a hogapi.BackfillRange, of rows of any age, and returns its *hogapi.BackfillTicket. Just
+	// before, store gets the ticket of a backfill that may never begin.
+	Backfill(ctx context.Context, exportID uuid.UUID, bounds any, store func(ticket any) error) (ticket any, err error)
+
+	// EndOfRun waits for up to watch.CancelPatience until a *hogapi.Run is over.
+	EndOfRun(ctx context.Context, exportID, runID uuid.UUID) (run any, err error)
+
+	// CheckDownload checks a hogapi.FileDownloadRequest.
+	CheckDownload(request any) *outgoing.Refusal
+	// WaitForDownload follows a file download with a *hogapi.WatchOptions until it is over.
+	WaitForDownload(ctx context.Context, id uuid.UUID, o any) (download.Listing, error)
+	// File returns the request for a file of a file download.
+	File(id, file uuid.UUID) download.Config
+}
+
+// Of returns the client of a *hogapi.Client, or refuses one that NewClient has not made.
+var Of func(client any) (Client, *outgoing.Refusal)
+
+// Errors of the root.
+var (
+	Refused      func(op ops.Op, refusal *outgoing.Refusal) error // an *InputError, or nil
+	Held         func(err error) error                            // adds ErrHeld if another call has the folder
+	FromTheStart func(err error) error                            // without the resume point of a walk that can only start again
+	HasNoRecords func(err error) bool                             // the server keeps no records of backfills
+)
+
+// Open returns the client for one operation, or an *InputError for its first input that is refused.
+func Open(ctx context.Context, client any, op ops.Op, refusal *outgoing.Refusal) (Client, error) {
+	c, unfit := Of(client)
+	return c, Refused(op, cmp.Or(outgoing.CheckContext(ctx), unfit, refusal))
+}
