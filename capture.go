@@ -188,8 +188,10 @@ func (c *core) handler(h RejectHandler) func(context.Context, *statefile.Reject)
 	if h == nil {
 		return nil
 	}
-	if own, ok := h.(rejectFile); ok {
-		return func(_ context.Context, r *statefile.Reject) error { return stateFileError(own.file.AddAlone(r)) }
+	if own, ok := h.(interface{ RejectFile() *statefile.Rejects }); ok {
+		return func(_ context.Context, r *statefile.Reject) error {
+			return stateFileError(own.RejectFile().AddAlone(r))
+		}
 	}
 	return func(ctx context.Context, r *statefile.Reject) error {
 		return c.guard(func() error { return h.Reject(ctx, r.Public()) })

@@ -196,6 +196,19 @@ func checkImportID(op Op, field, id string) error {
 // rulesOf maps a protocol to the gate's rules. ProtocolAuto has no entry: a check does not ask the server.
 var rulesOf = map[Protocol]wire.Protocol{ProtocolV1: wire.ProtocolV1, ProtocolBatch: wire.ProtocolBatch}
 
+// RejectHandler takes rejects, one at a time and in the order of the source. An error stops the import; the
+// next run gives the reject to the handler again. After a crash, the next run also repeats the rejects since
+// the last checkpoint, with the same uuids. A handler must not call the Capture, which waits for the handler.
+type RejectHandler interface {
+	Reject(ctx context.Context, r Reject) error
+}
+
+// RejectFunc makes a function a RejectHandler.
+type RejectFunc func(ctx context.Context, r Reject) error
+
+// Reject calls f.
+func (f RejectFunc) Reject(ctx context.Context, r Reject) error { return f(ctx, r) }
+
 // Compression is how the bodies of requests are compressed.
 type Compression string
 

@@ -12,19 +12,6 @@ import (
 	"github.com/hogapi/hogapi/internal/statefile"
 )
 
-// RejectHandler takes rejects, one at a time and in the order of the source. An error stops the import; the
-// next run gives the reject to the handler again. After a crash, the next run also repeats the rejects since
-// the last checkpoint, with the same uuids. A handler must not call the Capture, which waits for the handler.
-type RejectHandler interface {
-	Reject(ctx context.Context, r Reject) error
-}
-
-// RejectFunc makes a function a RejectHandler.
-type RejectFunc func(ctx context.Context, r Reject) error
-
-// Reject calls f.
-func (f RejectFunc) Reject(ctx context.Context, r Reject) error { return f(ctx, r) }
-
 // RejectFile returns a handler that writes rejects to a file that only this user can read. A line is a JSON
 // object: the event as it was or would have been sent, and the key "$reject" with
 //
