@@ -15,12 +15,11 @@ import (
 	"github.com/hogapi/hogapi/internal/outgoing"
 	"github.com/hogapi/hogapi/internal/pipeline"
 	"github.com/hogapi/hogapi/internal/statefile"
-	"github.com/hogapi/hogapi/internal/wire"
 	"github.com/hogapi/hogapi/ops"
 )
 
 // A Capture sends past events that a program gives it. It holds unsettled events in memory, so a kill of the
-// process loses them. If that must not happen, use [Client.Import], which resumes from a checkpoint, or take
+// process loses them. If that must not happen, use [history.Import], which resumes from a checkpoint, or take
 // the events from a queue and commit only the positions that OnSettled reports.
 //
 // In a service that runs for months, set DeliveryOptions.GiveUpAfter to -1: the Capture then waits for the end
@@ -148,13 +147,6 @@ func (c *Capture) Close(ctx context.Context) (Receipt, error) {
 
 // Stats returns a snapshot of the progress so far.
 func (c *Capture) Stats() Stats { return c.pipeline.Progress().Stats(0) }
-
-// newStamps returns the properties that this library adds to the events of an import.
-func newStamps(importID string) wire.Stamps {
-	return wire.NewStamps(libraryName, outgoing.Version(), importID)
-}
-
-const libraryName = "hogapi-go"
 
 // capturePost makes one request to the capture origin, which has no prefix and takes the project API key. The
 // lanes decide about retries.

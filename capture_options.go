@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/hogapi/hogapi/internal/bridge"
 	"github.com/hogapi/hogapi/internal/delivery"
 	"github.com/hogapi/hogapi/internal/ingest"
 	"github.com/hogapi/hogapi/internal/outgoing"
@@ -110,8 +111,8 @@ func (o CaptureOptions) resolve(op Op, c *Client) (config pipeline.Config, err e
 	encoding := string(cmp.Or(o.Delivery.Compression, CompressionGzip))
 	return pipeline.Config{
 		ID: o.ID, Gate: o.Gate.rules(wire.ProtocolUnknown, c.core.now),
-		Stamps: newStamps(o.ID), Seed: maphash.MakeSeed(),
-		Sender:   ingest.Sender{Key: c.core.projectKey, SDK: libraryName + "/" + outgoing.Version(), Now: c.core.now},
+		Stamps: wire.NewStamps(outgoing.Library, outgoing.Version(), o.ID), Seed: maphash.MakeSeed(),
+		Sender:   ingest.Sender{Key: c.core.projectKey, SDK: outgoing.Library + "/" + outgoing.Version(), Now: c.core.now},
 		Protocol: string(o.Delivery.Protocol), NoPreflight: o.Delivery.NoPreflight, Limits: limits, Room: room, Grace: moment,
 		Encodings: map[string]string{ingest.NameBatch: delivery.Gzip, ingest.NameV1: encoding}, // /batch/ knows gzip only
 		Post:      c.core.capturePost, Reject: c.core.handler(o.Rejects),
@@ -162,7 +163,7 @@ func (o CaptureOptions) check(op Op, c *core, project string) error {
 		return bad("Rate", strconv.Itoa(o.Rate), "events per second, 0 for the default of 1,000, or Unpaced")
 	case o.Rejects != nil && outgoing.IsNil(o.Rejects):
 		return bad("Rejects", "", "a handler, or no value: this one is nil")
-	case d.Protocol != ProtocolAuto && rulesOf[d.Protocol] == wire.ProtocolUnknown:
+	case d.Protocol != ProtocolAuto && wire.RulesOf(d.Protocol) == wire.ProtocolUnknown:
 		return bad("Delivery.Protocol", string(d.Protocol), "ProtocolAuto, ProtocolV1 or ProtocolBatch")
 	case !slices.Contains([]Compression{"", CompressionGzip, CompressionZstd, CompressionNone}, d.Compression):
 		return bad("Delivery.Compression", string(d.Compression), "CompressionGzip, CompressionZstd or CompressionNone")
@@ -176,7 +177,7 @@ func (o CaptureOptions) check(op Op, c *core, project string) error {
 		return bad("Delivery.UnreachableAfter", d.UnreachableAfter.String(), "a duration, 0 for the default of 30 s, or -1 for as long as GiveUpAfter")
 	}
 	return errors.Join(
-		checkImportID(op, "CaptureOptions.ID", o.ID), o.Gate.check(op),
+		bridge.CheckImportID(op, "CaptureOptions.ID", o.ID), o.Gate.check(op),
 		refused(op, outgoing.Negative(map[string]int{"Delivery.MaxInFlight": d.MaxInFlight, "Delivery.MaxTries": d.MaxTries})),
 		refused(op, outgoing.Durations(map[string]time.Duration{"Delivery.Linger": d.Linger})),
 		refused(op, outgoing.Within("Delivery.Lanes", d.Lanes, 1, mostLanes)),
@@ -184,17 +185,6 @@ func (o CaptureOptions) check(op Op, c *core, project string) error {
 		refused(op, outgoing.Within("Delivery.MaxBatchBytes", d.MaxBatchBytes, wire.MaxEventBytes, mostBatchBytes)), // at least the largest event
 		refused(op, outgoing.Within("Delivery.MaxBytes", d.MaxBytes, wire.MaxEventBytes, math.MaxInt)))
 }
-
-// checkImportID checks that an id can be sent unchanged with every event.
-func checkImportID(op Op, field, id string) error {
-	if want := wire.WantImportID(id); want != "" {
-		return &InputError{Op: op, Field: field, Value: id, Want: want}
-	}
-	return nil
-}
-
-// rulesOf maps a protocol to the gate's rules. ProtocolAuto has no entry: a check does not ask the server.
-var rulesOf = map[Protocol]wire.Protocol{ProtocolV1: wire.ProtocolV1, ProtocolBatch: wire.ProtocolBatch}
 
 // RejectHandler takes rejects, one at a time and in the order of the source. An error stops the import; the
 // next run gives the reject to the handler again. After a crash, the next run also repeats the rejects since

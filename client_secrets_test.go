@@ -33,7 +33,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hogapi/hogapi/destination"
-	"github.com/hogapi/hogapi/event"
 	"github.com/hogapi/hogapi/integration"
 	"github.com/hogapi/hogapi/internal/httptry"
 )
@@ -231,7 +230,7 @@ func TestNothingPrintsASecret(t *testing.T) {
 		_, err := NewClient(bad...)
 		roots = append(roots, err)
 	}
-	roots = append(roots, Format{Name: "canary"}, Record{}, RetryPolicy{}, NewSecret(testCredential), Set(NewSecret(testCredential)), Skip("internal user"), TotalQuery(Receipt{ID: "canary", Acknowledged: 1}), &DownloadError{File: fileA, Size: -1, Err: errCut})
+	roots = append(roots, RetryPolicy{}, NewSecret(testCredential), Set(NewSecret(testCredential)), &DownloadError{File: fileA, Size: -1, Err: errCut})
 	roots = append(roots, ExportFilter{})
 	for _, kind := range destination.Types() {
 		config := readConfig(kind, json.RawMessage(`{}`))
@@ -242,8 +241,8 @@ func TestNothingPrintsASecret(t *testing.T) {
 			&BatchExport{Destination: Destination{Type: kind, Config: filled.Interface().(destination.Config)}},
 			&BatchExportRequest{Destination: Destination{Type: kind, Config: filled.Interface().(destination.Config)}})
 	}
-	roots = append(roots, told...)
-	for _, zero := range plainTypes {
+	roots = append(append(roots, told...), OfHistory.Roots...)
+	for _, zero := range append(plainTypes, OfHistory.Plain...) {
 		full, raw := reflect.New(reflect.TypeOf(zero)), reflect.New(reflect.TypeOf(zero))
 		fill(full.Elem(), false)
 		roots = append(roots, full.Interface(), full.Elem().Interface())
@@ -373,12 +372,12 @@ var plainTypes = []any{
 	FileDownload{}, FileDownloadRequest{}, FileOptions{}, CountRowsRequest{}, DownloadOptions{}, FolderOptions{},
 	DashboardDetail{}, DashboardTile{}, DashboardTileError{}, IngestionWarning{}, IngestionWarningListOptions{}, WarningCount{}, WarningSample{},
 	AppMetrics{}, MetricSeries{}, MetricTotals{}, MetricError{}, MetricErrorDetail{}, HistoricalExport{}, HistoricalExportDetail{}, AppMetricsOptions{},
-	ErrorDetailsOptions{}, Backfill{}, BackfillProgress{}, BackfillTicket{}, BackfillListOptions{}, BatchExportUpdateRequest{}, UnpauseOptions{}, BackfillOptions{}, LookInfo{}, NameError{}, CheckReport{}, CheckCount{},
-	CheckFinding{}, event.Example{}, Request{}, Dashboard{}, User{}, DashboardListOptions{}, CaptureOptions{}, Event{}, BackfillState{}, BackfillError{}, GateOptions{},
-	CheckpointInfo{}, ImportOptions{}, LogEntry{}, LogPage{}, LogOptions{}, OffsetPage[BatchExport]{}, CursorPage[BatchExport]{}, ListOptions{}, CursorOptions{},
+	ErrorDetailsOptions{}, Backfill{}, BackfillProgress{}, BackfillTicket{}, BackfillListOptions{}, BatchExportUpdateRequest{}, UnpauseOptions{}, BackfillOptions{}, LookInfo{}, NameError{},
+	Request{}, Dashboard{}, User{}, DashboardListOptions{}, CaptureOptions{}, Event{}, BackfillState{}, BackfillError{}, GateOptions{},
+	CheckpointInfo{}, LogEntry{}, LogPage{}, LogOptions{}, OffsetPage[BatchExport]{}, CursorPage[BatchExport]{}, ListOptions{}, CursorOptions{},
 	Run{}, RunListOptions{}, Timestamp{}, BackfillRange{}, WatchOptions{}, RunError{}, destination.Extra{}, destination.Raw{},
 	Integration{}, IntegrationListOptions{}, RunCount{}, DestinationTest{}, DestinationTestResult{}, destination.RedshiftBucketAccess{},
-	VerifyOptions{}, VerifyProgress{}, Verification{}, VerificationCell{}, DataDeletion{}, DataDeletionRequest{},
+	DataDeletion{}, DataDeletionRequest{},
 	integration.AwsS3{}, integration.S3Compatible{}, integration.Snowflake{}, integration.Postgres{}, integration.RedshiftServer{},
 	integration.Redshift{}, integration.BigQuery{}, integration.Databricks{}, integration.AzureBlob{},
 }
@@ -449,24 +448,21 @@ func TestNoSecretInFiles(t *testing.T) {
 	}))
 	var events []Event
 	for i := range 20 {
-		events = append(events, like(func(ev *Event) { ev.UUID = uuid.Nil }, func(ev *Event) {
-			switch i % 5 {
-			case 1:
-				ev.Name = "refuse me"
-			case 2:
-				ev.DistinctID = "" // the gate does
-			}
-		}))
+		ev := Event{Name: "e", DistinctID: "d", Timestamp: time.Date(2024, 1, 1, 0, 0, 0, 0, time.UTC), Position: Position{Key: "rules", Offset: int64(i + 1)}}
+		switch i % 5 {
+		case 1:
+			ev.Name = "refuse me"
+		case 2:
+			ev.DistinctID = "" // the gate does
+		}
+		events = append(events, ev)
 	}
-	receipt, err := client.Import(t.Context(), sourceOf(events...), &ImportOptions{
-		ID: "canary", MaxRejectShare: -1, Checkpoint: FileCheckpoint(filepath.Join(folder, "ckpt")), Rejects: RejectFile(filepath.Join(folder, "rejects")),
-		OnProgress: func(s Stats) { fmt.Fprintf(&progress, "%+v %v\n", s, s) }, Delivery: DeliveryOptions{Compression: CompressionNone, Protocol: ProtocolBatch, Tuning: Tuning{Lanes: 1, NoPreflight: true}},
-	})
+	receipt, query, err := OfHistory.Import(t.Context(), client, events, folder, func(s Stats) { fmt.Fprintf(&progress, "%+v %v\n", s, s) }, DeliveryOptions{Compression: CompressionNone, Protocol: ProtocolBatch, Tuning: Tuning{Lanes: 1, NoPreflight: true}})
 	require.NoError(t, err)
 	require.EqualValues(t, 8, receipt.Rejected)
 	asJSON, err := json.Marshal(receipt)
 	require.NoError(t, err)
-	requireNoSecretIn(t, "the receipt", receipt.String()+TotalQuery(receipt).String()+string(asJSON))
+	requireNoSecretIn(t, "the receipt", receipt.String()+query+string(asJSON))
 	require.Contains(t, log.String(), "batch")
 	requireNoSecretIn(t, "the log", log.String())
 	require.Equal(t, Position{Key: "rules", Offset: 20}, saved, "at the last checkpoint")

@@ -19,10 +19,12 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
 	"github.com/hogapi/hogapi/internal/endpoints"
+	"github.com/hogapi/hogapi/internal/wire"
 	"github.com/hogapi/hogapi/ops"
 )
 
@@ -218,3 +220,25 @@ func readRequest(r *bufio.Reader) bool {
 }
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+var testTime = time.Date(2024, 2, 29, 23, 59, 59, 123456789, time.FixedZone("", 5*3600+1800))
+
+func testEvent() Event {
+	return Event{
+		Name: "$pageview", DistinctID: "user-1", Timestamp: testTime, UUID: uuid.MustParse("461fc531-6209-5996-b1b1-a8aa997a6516"),
+		Properties: map[string]any{"b": 1, "a": "x"},
+	}
+}
+
+// The options reach the gate.
+func TestGateOptions(t *testing.T) {
+	now := func() time.Time { return testTime }
+	got := GateOptions{MinAge: -1, PersonPolicy: PersonPolicyStrip, NoHeatmaps: true, AllowMergeDangerously: true}.rules(wire.ProtocolV1, now)
+	require.NotNil(t, got.Now)
+	got.Now = nil
+	assert.Equal(t, wire.Rules{
+		MinAge: -1, PersonPolicy: wire.PersonPolicyStrip, StripHeatmaps: true, AllowMergeDangerously: true, Protocol: wire.ProtocolV1,
+	}, got)
+	assert.Equal(t, wire.PersonPolicySetOnce, GateOptions{PersonPolicy: PersonPolicySetOnce}.rules(0, now).PersonPolicy)
+	assert.Zero(t, GateOptions{}.rules(0, nil))
+}

@@ -32,10 +32,10 @@
 //   - [Client.FileDownloads]: export data on demand, and download the files
 //   - [Client.Dashboards]: read dashboards
 //   - [Client.IngestionWarnings]: list the warnings about events that the service dropped or changed on arrival
-//   - [Check] and [Client.Import]: check and send past events from a [Source], such as [JSONLinesFile],
-//     [FileSource] or [PagedSource]
+//   - [Check] and [history.Import]: check and send past events from a [Source], such as [history.JSONLines],
+//     [history.Files] or [history.Paged]
 //   - [Client.NewCapture]: send past events one by one, as the program gets them
-//   - [Client.Verify]: count the events of an import in the project, and name the missing ones
+//   - [history.Verify]: count the events of an import in the project, and name the missing ones
 //   - [Client.DataDeletions]: count the events of an import, and request their deletion
 //   - [Client.Do]: call any other endpoint of the project
 //
@@ -81,7 +81,7 @@
 //   - Each event of the source is acknowledged at least once, handed to the reject handler, or skipped on
 //     purpose. Otherwise the import ends with an error. With a checkpoint, the next run resumes where this one
 //     ended, also after a kill.
-//   - An import that rejects too much ends with an error, even if everything else was sent. [RejectedRecords]
+//   - An import that rejects too much ends with an error, even if everything else was sent. [history.Rejected]
 //     reads the rejects again, for an import after a correction.
 //   - An event has the same uuid, name, distinct id, timestamp and properties each time it is sent, in
 //     every process. So the service can tell a repeated event from a new one.
@@ -90,7 +90,7 @@
 //   - Events of one distinct id are sent in the order of the source.
 //   - Every request is marked as a historical migration; there is no way to send events without that mark.
 //
-// An acknowledgement does not prove that an event is visible: [Client.Verify] counts the events that have
+// An acknowledgement does not prove that an event is visible: [history.Verify] counts the events that have
 // arrived and names the missing ones. By default, an import sends at most 1,000 events a second.
 //
 // # Keys

@@ -2,6 +2,8 @@ package hogapi
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"net/http"
@@ -17,8 +19,10 @@ import (
 	"github.com/hogapi/hogapi/internal/download"
 	"github.com/hogapi/hogapi/internal/outgoing"
 	"github.com/hogapi/hogapi/internal/pages"
+	"github.com/hogapi/hogapi/internal/pipeline"
 	"github.com/hogapi/hogapi/internal/queries"
 	"github.com/hogapi/hogapi/internal/watch"
+	"github.com/hogapi/hogapi/internal/wire"
 	"github.com/hogapi/hogapi/ops"
 )
 
@@ -30,6 +34,12 @@ func init() {
 		}
 		return door{c}, nil
 	}
+	queries.For = func(client any, name string) *queries.Asker { return client.(*Client).asker(name) }
+	bridge.Rules = func(op Op, gate any, p wire.Protocol, now func() time.Time) (wire.Rules, error) {
+		o := gate.(GateOptions)
+		return o.rules(p, now), o.check(op)
+	}
+	bridge.FileError = stateFileError
 	bridge.Refused, bridge.Held, bridge.FromTheStart, bridge.HasNoRecords = refused, heldError, fromTheStart, hasNoRecords
 }
 
@@ -39,6 +49,25 @@ type door struct{ c *Client }
 func (d door) Now() time.Time { return d.c.core.now() }
 
 func (d door) Asker(name string) *queries.Asker { return d.c.asker(name) }
+
+func (d door) Hook(ctx context.Context, isSet bool, f func()) { d.c.core.hook(ctx, isSet, f) }
+
+func (d door) Guard(f func() error) error { return d.c.core.guard(f) }
+
+func (d door) ImportConfig(op Op, options any) (pipeline.Config, error) {
+	return options.(CaptureOptions).resolve(op, d.c)
+}
+
+// ImportTarget returns a digest of the project's key and of the host name that an import sends to. The port is
+// not part of it: that of a proxy on this machine may change.
+func (d door) ImportTarget() string {
+	c := d.c.core
+	if c.capture == nil || c.projectKey == nil {
+		return "" // it is refused later
+	}
+	sum := sha256.Sum256([]byte("hogapi import\x00" + c.capture.Hostname() + "\x00" + c.projectKey()))
+	return hex.EncodeToString(sum[:16])
+}
 
 func (d door) AgeLine(hasRecords bool) coverage.AgeLine { return d.c.ageLine(hasRecords) }
 

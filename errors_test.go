@@ -264,7 +264,6 @@ func TestTextsNameWhatWasAskedFor(t *testing.T) {
 		`Destination.Type "s3": want "AwsS3" or "S3Compatible"; only older`:                         failed(missing().BatchExports.Create(ctx, exported("hour", ModelEvents, "s3"))),
 		`personal API key: want a personal API key (phx_…) without "Bearer"`:                        failed(NewClient(append(good, WithRegion("EU"), WithPersonalAPIKey("Bearer phx_x"))...)),
 		"no answer: the time limit of a try, 1ms, is over (see WithTryTimeout)":                     get(ctx, newFakeClient(t, newScript(hangs), WithTryTimeout(time.Millisecond), WithRetryPolicy(RetryPolicy{MaxTries: 1}))),
-		"no such file or directory: a pattern is not the name of a file":                            failed(missing().Import(ctx, JSONLinesFile(t.TempDir()+"/*.jsonl"), &ImportOptions{ID: "i"})),
 		"https://us.posthog.com: app.posthog.com":                                                   failed(NewClient(append(good, WithBaseURL("https://app.posthog.com"))...)),
 		"https://eu.posthog.com: eu.i.posthog.com":                                                  failed(NewClient(append(good, WithBaseURL("https://eu.i.posthog.com"))...)),
 		`Before "2024-05-01T12:00:00Z": want later than After`:                                      failed(missing().Runs.List(ctx, id, &RunListOptions{After: at.Add(time.Hour), Before: at})),

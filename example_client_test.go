@@ -308,3 +308,12 @@ func TestRetryFailed(t *testing.T) {
 		require.Equal(t, 1, retried, "of the project after it")
 	})
 }
+
+// clientOf is a client of a project of a fake service. Your program makes its client with NewClient and its own key.
+func clientOf(server *hogapitest.Server, project string) *hogapi.Client {
+	client, err := hogapi.NewClient(server.ClientOptions(project)...)
+	if err != nil {
+		log.Fatal(err)
+	}
+	return client
+}

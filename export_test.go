@@ -42,3 +42,10 @@ func CallEndpoint(ctx context.Context, c *Client, op Op, id string) error {
 
 // raceDetector tells that everything takes some ten times as long, and several times the memory.
 var raceDetector bool
+
+// OfHistory are values and an import of package history, which imports this one: an external test sets them for the
+// tests of secrets.
+var OfHistory struct {
+	Roots, Plain []any
+	Import       func(ctx context.Context, c *Client, events []Event, folder string, onProgress func(Stats), d DeliveryOptions) (r Receipt, query string, err error)
+}

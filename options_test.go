@@ -268,8 +268,6 @@ func TestDurationsNeedAUnit(t *testing.T) {
 	}
 	_, err = client.Runs.Wait(t.Context(), testExportID, testExportID, &WatchOptions{Interval: 5})
 	require.ErrorContains(t, err, `WatchOptions.Interval "5ns": want a unit`)
-	_, err = client.Verify(t.Context(), Receipt{ID: "x"}, &VerifyOptions{Patience: 24})
-	require.ErrorContains(t, err, "VerifyOptions.Patience")
 }
 
 // Figures that mean nearly no limit do not overflow into a small one.

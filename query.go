@@ -10,7 +10,7 @@ import (
 	"github.com/hogapi/hogapi/ops"
 )
 
-// ErrMaxBytesRead is the error of a [Client.Verify] whose next query would read more than [VerifyOptions.MaxBytesRead], and of a
+// ErrMaxBytesRead is the error of a [history.Verify] whose next query would read more than [VerifyOptions.MaxBytesRead], and of a
 // comparison of package reconcile whose next query would read more than its Options.MaxBytesRead.
 var ErrMaxBytesRead = queries.ErrMaxRead
 
@@ -18,10 +18,6 @@ const queryPath = "/query/"
 
 // queryTry is the least time limit of a try: the service waits up to 30 s for room, and runs 10 s.
 const queryTry = time.Minute
-
-func init() {
-	queries.For = func(client any, name string) *queries.Asker { return client.(*Client).asker(name) }
-}
 
 // asker asks the queries of one task.
 func (c *Client) asker(name string) *queries.Asker {

@@ -12,22 +12,22 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/event"
 	"github.com/hogapi/hogapi/formats/generic"
 	"github.com/hogapi/hogapi/formats/internal/formattest"
 	"github.com/hogapi/hogapi/formats/matomo"
 	"github.com/hogapi/hogapi/formats/mixpanel"
+	"github.com/hogapi/hogapi/history"
 )
 
 // severalEvents are the formats whose records hold several events, with records of that many actions.
 var severalEvents = map[string]struct {
-	formats func(t *testing.T) []hogapi.Format
+	formats func(t *testing.T) []history.Format
 	record  func(d formattest.Dice) (record map[string]any, actions int)
 }{
 	"matomo": {
-		func(*testing.T) []hogapi.Format {
-			return []hogapi.Format{
+		func(*testing.T) []history.Format {
+			return []history.Format{
 				matomo.Format(nil), matomo.Format(&matomo.Options{NoGoals: true}), matomo.Format(&matomo.Options{Personless: true, Zone: time.UTC}),
 			}
 		},
@@ -60,7 +60,7 @@ var severalEvents = map[string]struct {
 		},
 	},
 	"generic": {
-		func(t *testing.T) (all []hogapi.Format) {
+		func(t *testing.T) (all []history.Format) {
 			for _, skip := range []string{"skip=bot|is:true", "skip=hits.type|is:demo"} {
 				f, err := generic.Format(&generic.Options{Map: []string{"[]=hits", "event=hits.type", "person=visitor", "time=hits.at|unix", skip}})
 				require.NoError(t, err)
@@ -77,8 +77,8 @@ var severalEvents = map[string]struct {
 		},
 	},
 	"mixpanel-people": {
-		func(*testing.T) []hogapi.Format {
-			return []hogapi.Format{mixpanel.PeopleFormat(nil), mixpanel.PeopleFormat(&mixpanel.PeopleOptions{At: time.Unix(1_693_562_400, 0)})}
+		func(*testing.T) []history.Format {
+			return []history.Format{mixpanel.PeopleFormat(nil), mixpanel.PeopleFormat(&mixpanel.PeopleOptions{At: time.Unix(1_693_562_400, 0)})}
 		},
 		func(d formattest.Dice) (map[string]any, int) {
 			results := []any{}
@@ -129,7 +129,7 @@ func TestReadIsSentRejectedAndLeftOut(t *testing.T) {
 						}
 					}
 				}
-				report, err := hogapi.Check(t.Context(), hogapi.FileSource(format, formattest.Write(t, records)), &hogapi.ImportOptions{ID: "actions", MaxRejectShare: -1})
+				report, err := history.Check(t.Context(), history.Files(format, formattest.Write(t, records)), &history.Options{ID: "actions", MaxRejectShare: -1})
 				require.NoError(t, err)
 				assert.Equal(t, []int64{sent + rejected + left, sent, rejected, left}, []int64{report.Read, report.Good, report.Rejected, report.Skipped}, "%v", report.Reasons)
 				assert.Positive(t, sent)

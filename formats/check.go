@@ -10,15 +10,16 @@ import (
 	"time"
 
 	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/history"
 	"github.com/hogapi/hogapi/internal/queries"
 	"github.com/hogapi/hogapi/internal/survey"
 )
 
 // CheckOptions are the options of [Check].
 type CheckOptions struct {
-	// Import are the options of the planned import; Check uses Rate and the options that hogapi.Check uses. By
+	// Import are the options of the planned import; Check uses Rate and the options that history.Check uses. By
 	// default, the ID is "check".
-	Import *hogapi.ImportOptions
+	Import *history.Options
 	// Zone is the time zone of the vendor's charts, in which the report shows the days too. The default is UTC.
 	Zone *time.Location
 	// Client counts the events that its project has on the days of the files. It needs a personal API key with the
@@ -31,8 +32,8 @@ type CheckOptions struct {
 	// times are local. The default is no test.
 	Test RecordTest
 	// Source opens the files with a format that notes each record, for files in another form, such as those of
-	// formats/parquet. The default is hogapi.FileSource of the paths.
-	Source func(hogapi.Format) hogapi.Source
+	// formats/parquet. The default is history.Files of the paths.
+	Source func(history.Format) history.Source
 	// Links are the options of the links that the import is to have: the report then says which persons come out of
 	// more than one id. Ids are sorted on disk, in the folder for temporary files. By default, no links are planned.
 	Links *LinksOptions
@@ -46,7 +47,7 @@ type RecordTest interface {
 
 // CheckReport says which events an import of files would send, and how the format converts the records.
 type CheckReport struct {
-	hogapi.CheckReport
+	history.CheckReport
 
 	Format      string           `json:"format"`
 	IDs         map[string]int64 `json:"ids"`                // events by the form of their distinct id: uuid, number, e-mail, text, none
@@ -86,16 +87,16 @@ type HeldDay struct {
 	Files   int64  `json:"files"`   // events that the files have
 }
 
-// Check reads files of a format and sends nothing. It returns the report of [hogapi.Check] with facts about the
+// Check reads files of a format and sends nothing. It returns the report of [history.Check] with facts about the
 // format: how records were converted, which ids they have and which ids come twice, and which keys are kept
 // without a meaning to PostHog. With a client, it also counts by day the events that the project has, for
 // example from a live SDK that ran in parallel, or from an earlier import.
-func Check(ctx context.Context, format hogapi.Format, options *CheckOptions, paths ...string) (CheckReport, error) {
+func Check(ctx context.Context, format history.Format, options *CheckOptions, paths ...string) (CheckReport, error) {
 	o := CheckOptions{}
 	if options != nil {
 		o = *options
 	}
-	o.Import, o.Zone = cmp.Or(o.Import, &hogapi.ImportOptions{ID: "check"}), cmp.Or(o.Zone, time.UTC)
+	o.Import, o.Zone = cmp.Or(o.Import, &history.Options{ID: "check"}), cmp.Or(o.Zone, time.UTC)
 	look := newInspector(o.Test)
 	inspected := format
 	var plan *LinksPlan
@@ -120,7 +121,7 @@ func Check(ctx context.Context, format hogapi.Format, options *CheckOptions, pat
 		inspected.Convert = nil // which is refused
 	}
 	if o.Source == nil {
-		o.Source = func(format hogapi.Format) hogapi.Source { return hogapi.FileSource(format, paths...) }
+		o.Source = func(format history.Format) history.Source { return history.Files(format, paths...) }
 	}
 	check, web, err := CheckWeb(ctx, o.Source(inspected), o.Import, o.Web)
 	r := look.report(check)
@@ -140,17 +141,17 @@ func Check(ctx context.Context, format hogapi.Format, options *CheckOptions, pat
 	return r, err
 }
 
-// CheckWeb is hogapi.Check for any source, with a prediction of what web analytics will show of the events that would be
+// CheckWeb is history.Check for any source, with a prediction of what web analytics will show of the events that would be
 // sent. If web is nil, there is no prediction. With an error there is one only if the whole source was read, as after
 // too many rejects.
-func CheckWeb(ctx context.Context, source hogapi.Source, options *hogapi.ImportOptions, web *WebAnalyticsOptions) (hogapi.CheckReport, *WebReport, error) {
+func CheckWeb(ctx context.Context, source history.Source, options *history.Options, web *WebAnalyticsOptions) (history.CheckReport, *WebReport, error) {
 	if web == nil {
-		report, err := hogapi.Check(ctx, source, options)
+		report, err := history.Check(ctx, source, options)
 		return report, nil, err
 	}
 	w := NewWebAnalytics(web)
 	feed := newWebFeed(w)
-	report, err := hogapi.Check(survey.Watched(ctx, func(event any, isCopy bool) {
+	report, err := history.Check(survey.Watched(ctx, func(event any, isCopy bool) {
 		if ev, ok := event.(*hogapi.Event); ok && !isCopy {
 			feed.add(ev)
 		}
@@ -181,7 +182,7 @@ const countDays = "SELECT toDate(toTimeZone(timestamp, 'UTC')) AS utc_day, count
 // Held counts the events that a project has on the days of a report, as [Check] does with a client. Use it for
 // a source that does not read files, or after the files were read. It needs a personal API key with the scope
 // query:read. A report without good events has no days.
-func Held(ctx context.Context, client *hogapi.Client, r hogapi.CheckReport) ([]HeldDay, error) {
+func Held(ctx context.Context, client *hogapi.Client, r history.CheckReport) ([]HeldDay, error) {
 	if r.Good == 0 {
 		return nil, nil
 	}

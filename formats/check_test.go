@@ -13,6 +13,7 @@ import (
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/formats"
 	"github.com/hogapi/hogapi/formats/generic"
+	"github.com/hogapi/hogapi/history"
 	"github.com/hogapi/hogapi/hogapitest"
 )
 
@@ -36,11 +37,11 @@ func TestCheck(t *testing.T) {
 	for i := range 30 {
 		fmt.Fprintf(&known, `{"event":"live","distinct_id":"x","timestamp":%q}`+"\n", longAgo.AddDate(0, 0, 5+i/3).Format(time.RFC3339))
 	}
-	_, err = client.Import(t.Context(), hogapi.JSONLinesFile(write(t, "live.jsonl", known.String())), &hogapi.ImportOptions{ID: "live", Rate: hogapi.Unpaced})
+	_, err = history.Import(t.Context(), client, history.JSONLines(write(t, "live.jsonl", known.String())), &history.Options{ID: "live", Rate: hogapi.Unpaced})
 	require.NoError(t, err)
 
 	zone := time.FixedZone("UTC+2", 7200)
-	r, err := formats.Check(t.Context(), format, &formats.CheckOptions{Client: client, Zone: zone, Test: new(countTest), Import: &hogapi.ImportOptions{ID: "x", MaxRejectShare: -1}}, path)
+	r, err := formats.Check(t.Context(), format, &formats.CheckOptions{Client: client, Zone: zone, Test: new(countTest), Import: &history.Options{ID: "x", MaxRejectShare: -1}}, path)
 	require.NoError(t, err)
 	assert.EqualValues(t, []int64{40, 1, 35}, []int64{r.Good, r.Rejected, r.DoubleIDs})
 	assert.Equal(t, map[string]int64{formats.UUIDOfID: 40}, r.UUIDs)
@@ -52,7 +53,7 @@ func TestCheck(t *testing.T) {
 	assert.Contains(t, r.Examples[0].Before, `"plan":"team"`)
 	assert.Contains(t, r.Examples[0].After[0], `"event":"event 0"`)
 	require.Len(t, r.Held, 5)
-	nothing, err := formats.Held(t.Context(), client, hogapi.CheckReport{})
+	nothing, err := formats.Held(t.Context(), client, history.CheckReport{})
 	require.NoError(t, err, "without good events there are no days to ask for")
 	assert.Empty(t, nothing)
 	assert.Equal(t, formats.HeldDay{Day: "2024-05-06", Project: 3, Files: 4}, r.Held[0])
@@ -72,7 +73,7 @@ func TestCheck(t *testing.T) {
 	require.NoError(t, err)
 	assert.Empty(t, alone.Held)
 	assert.Empty(t, alone.Cut())
-	_, err = formats.Check(t.Context(), hogapi.Format{}, nil, path)
+	_, err = formats.Check(t.Context(), history.Format{}, nil, path)
 	require.Error(t, err)
 }
 

@@ -2,8 +2,8 @@
 // the ids of a person. The formats themselves are in the folders below, one package for each; [generic] reads
 // any table by a map of its columns.
 //
-//	source := formats.Sorted(hogapi.FileSource(amplitude.Format(nil), "export.zip"), "work")
-//	receipt, err := client.Import(ctx, hogapi.Concat(formats.LinksWith(source, nil), formats.WithoutMerges(source)), options)
+//	source := formats.Sorted(history.Files(amplitude.Format(nil), "export.zip"), "work")
+//	receipt, err := client.Import(ctx, history.Concat(formats.LinksWith(source, nil), formats.WithoutMerges(source)), options)
 //
 // # Sessions
 //

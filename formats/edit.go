@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/history"
 	"github.com/hogapi/hogapi/internal/jsonb"
 	"github.com/hogapi/hogapi/ops"
 )
@@ -44,14 +45,14 @@ type EditOptions struct {
 // No property can get the name alias, and the alias of a $create_alias event stays. The error for such options is a
 // [*hogapi.InputError].
 //
-// A reject has the record as it was, also in a [hogapi.RejectFile]. To import it, edit the source of the rejects by
+// A reject has the record as it was, also in a [history.RejectFile]. To import it, edit the source of the rejects by
 // the same options.
-func Edit(source hogapi.Source, options *EditOptions) (hogapi.Source, error) {
+func Edit(source history.Source, options *EditOptions) (history.Source, error) {
 	e, err := newEditor(options)
 	if err != nil || e.settings == "" {
 		return source, err
 	}
-	return hogapi.MapSourceAs(e.settings, source, func(ev hogapi.Event) ([]hogapi.Event, error) {
+	return history.MapAs(e.settings, source, func(ev hogapi.Event) ([]hogapi.Event, error) {
 		err := e.edit(&ev)
 		return []hogapi.Event{ev}, err
 	}), nil
@@ -59,7 +60,7 @@ func Edit(source hogapi.Source, options *EditOptions) (hogapi.Source, error) {
 
 // EditFormat returns a format of which the events are edited as [Edit] does. The options become part of the format's
 // Options.
-func EditFormat(format hogapi.Format, options *EditOptions) (hogapi.Format, error) {
+func EditFormat(format history.Format, options *EditOptions) (history.Format, error) {
 	e, err := newEditor(options)
 	if err != nil || e.settings == "" || format.Convert == nil {
 		return format, err

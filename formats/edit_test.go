@@ -19,13 +19,14 @@ import (
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/formats"
 	"github.com/hogapi/hogapi/formats/generic"
+	"github.com/hogapi/hogapi/history"
 	"github.com/hogapi/hogapi/hogapitest"
 )
 
 // edited returns the event of a format after the changes.
 func edited(t *testing.T, ev hogapi.Event, options *formats.EditOptions) (hogapi.Event, error) {
 	t.Helper()
-	format, err := formats.EditFormat(hogapi.Format{Name: "f", Convert: func([]byte) ([]hogapi.Event, error) { return []hogapi.Event{ev}, nil }}, options)
+	format, err := formats.EditFormat(history.Format{Name: "f", Convert: func([]byte) ([]hogapi.Event, error) { return []hogapi.Event{ev}, nil }}, options)
 	require.NoError(t, err)
 	events, err := format.Convert(nil)
 	if err != nil {
@@ -140,25 +141,25 @@ func TestEditsThatWouldChangePersonsAreRefused(t *testing.T) {
 		formats.EditOptions{DropProperties: []string{"x"}, RenameProperties: names{"x": "y"}},
 		formats.EditOptions{DropProperties: []string{"y"}, RenameProperties: names{"x": "y"}})
 	for _, options := range refused {
-		_, err := formats.Edit(hogapi.JSONLinesFile("e.jsonl"), &options)
+		_, err := formats.Edit(history.JSONLines("e.jsonl"), &options)
 		bad := new(hogapi.InputError)
 		require.ErrorAs(t, err, &bad, "%+v", options)
 		assert.Contains(t, bad.Field, "EditOptions.")
-		_, err = formats.EditFormat(hogapi.Format{}, &options)
+		_, err = formats.EditFormat(history.Format{}, &options)
 		require.Error(t, err)
 	}
 	for _, options := range []formats.EditOptions{
 		{DropProperties: []string{"$ip", "$session_id", "alias"}}, {RenameProperties: names{"ip": "$ip", "session": "$session_id"}},
 		{RenameEvents: names{"page_view": "$pageview", "$pageview": "page"}},
 	} {
-		_, err := formats.Edit(hogapi.JSONLinesFile("e.jsonl"), &options)
+		_, err := formats.Edit(history.JSONLines("e.jsonl"), &options)
 		require.NoError(t, err, "%+v", options)
 	}
 }
 
 func TestTheNameOfASourceHasItsEdits(t *testing.T) {
 	t.Parallel()
-	source := hogapi.JSONLinesFile("e.jsonl")
+	source := history.JSONLines("e.jsonl")
 	same, err := formats.Edit(source, nil)
 	require.NoError(t, err)
 	assert.Equal(t, source.Name(), same.Name())
@@ -171,10 +172,10 @@ func TestTheNameOfASourceHasItsEdits(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, settings+": "+source.Name(), other.Name())
 	for before, want := range map[string]string{"": settings, "zone UTC": "zone UTC; " + settings} {
-		format, err := formats.EditFormat(hogapi.Format{Name: "f", Options: before, Convert: func([]byte) ([]hogapi.Event, error) { return nil, nil }}, options)
+		format, err := formats.EditFormat(history.Format{Name: "f", Options: before, Convert: func([]byte) ([]hogapi.Event, error) { return nil, nil }}, options)
 		require.NoError(t, err)
 		assert.Equal(t, want, format.Options)
-		format, err = formats.EditFormat(hogapi.Format{Name: "f", Options: before}, nil)
+		format, err = formats.EditFormat(history.Format{Name: "f", Options: before}, nil)
 		require.NoError(t, err)
 		assert.Equal(t, before, format.Options)
 	}
@@ -196,7 +197,7 @@ func TestAnImportWithEdits(t *testing.T) {
 	one := write("1.jsonl", line(1, "")+line(2, `,"url":"/a","$current_url":"/b"`)+line(3, `,"$set":{"email":"secret","plan":"pro"}`))
 	two := write("2.jsonl", line(4, ""))
 	edits := &formats.EditOptions{RenameEvents: map[string]string{"Old Name": "new_name"}, DropProperties: []string{"email"}, RenameProperties: map[string]string{"url": "$current_url"}}
-	format := hogapi.Format{Name: "lines", Convert: func(record []byte) ([]hogapi.Event, error) {
+	format := history.Format{Name: "lines", Convert: func(record []byte) ([]hogapi.Event, error) {
 		var v struct {
 			Event      string
 			DistinctID string `json:"distinct_id"`
@@ -206,28 +207,28 @@ func TestAnImportWithEdits(t *testing.T) {
 		err := json.Unmarshal(record, &v)
 		return []hogapi.Event{{Name: v.Event, DistinctID: v.DistinctID, Timestamp: v.Timestamp, RawProperties: v.Properties}}, err
 	}}
-	sources := map[string]func(options *formats.EditOptions, paths ...string) (hogapi.Source, error){
-		"lines": func(options *formats.EditOptions, paths ...string) (hogapi.Source, error) {
-			return formats.Edit(hogapi.JSONLinesFile(paths...), options)
+	sources := map[string]func(options *formats.EditOptions, paths ...string) (history.Source, error){
+		"lines": func(options *formats.EditOptions, paths ...string) (history.Source, error) {
+			return formats.Edit(history.JSONLines(paths...), options)
 		},
-		"format": func(options *formats.EditOptions, paths ...string) (hogapi.Source, error) {
+		"format": func(options *formats.EditOptions, paths ...string) (history.Source, error) {
 			edited, err := formats.EditFormat(format, options)
-			return hogapi.FileSource(edited, paths...), err
+			return history.Files(edited, paths...), err
 		},
-		"source": func(options *formats.EditOptions, paths ...string) (hogapi.Source, error) {
-			return formats.Edit(hogapi.FileSource(format, paths...), options)
+		"source": func(options *formats.EditOptions, paths ...string) (history.Source, error) {
+			return formats.Edit(history.Files(format, paths...), options)
 		},
 	}
-	rejected := map[string]func(path string) (hogapi.Source, error){
-		"lines": func(path string) (hogapi.Source, error) {
-			return formats.Edit(hogapi.RejectedRecords(path, nil), edits)
+	rejected := map[string]func(path string) (history.Source, error){
+		"lines": func(path string) (history.Source, error) {
+			return formats.Edit(history.Rejected(path, nil), edits)
 		},
-		"format": func(path string) (hogapi.Source, error) {
+		"format": func(path string) (history.Source, error) {
 			edited, err := formats.EditFormat(format, edits)
-			return hogapi.RejectedRecords(path, edited.Convert), err
+			return history.Rejected(path, edited.Convert), err
 		},
-		"source": func(path string) (hogapi.Source, error) {
-			return formats.Edit(hogapi.RejectedRecords(path, format.Convert), edits)
+		"source": func(path string) (history.Source, error) {
+			return formats.Edit(history.Rejected(path, format.Convert), edits)
 		},
 	}
 	for name, of := range sources {
@@ -238,7 +239,7 @@ func TestAnImportWithEdits(t *testing.T) {
 				source, err := of(options, one, two)
 				require.NoError(t, err)
 				ignore := hogapi.RejectFunc(func(context.Context, hogapi.Reject) error { return nil })
-				_, err = server.Client(t).Import(t.Context(), source, &hogapi.ImportOptions{ID: "i", MaxRejectShare: -1, Rejects: ignore})
+				_, err = history.Import(t.Context(), server.Client(t), source, &history.Options{ID: "i", MaxRejectShare: -1, Rejects: ignore})
 				require.NoError(t, err)
 				for ev := range server.Ledger().Events() {
 					ids = append(ids, ev.UUID)
@@ -253,8 +254,8 @@ func TestAnImportWithEdits(t *testing.T) {
 			run := func(options *formats.EditOptions, paths ...string) (hogapi.Receipt, error) {
 				source, err := of(options, paths...)
 				require.NoError(t, err)
-				return client.Import(t.Context(), source, &hogapi.ImportOptions{
-					ID: "i", MaxRejectShare: -1, Checkpoint: hogapi.FileCheckpoint(filepath.Join(work, "ckpt")), Rejects: hogapi.RejectFile(rejects),
+				return history.Import(t.Context(), client, source, &history.Options{
+					ID: "i", MaxRejectShare: -1, Checkpoint: history.CheckpointFile(filepath.Join(work, "ckpt")), Rejects: history.RejectFile(rejects),
 				})
 			}
 			receipt, err := run(edits, one)
@@ -273,7 +274,7 @@ func TestAnImportWithEdits(t *testing.T) {
 			require.NoError(t, os.WriteFile(rejects, []byte(strings.ReplaceAll(string(text), `\"/b\"`, `\"/a\"`)), 0o600))
 			source, err := rejected[name](rejects)
 			require.NoError(t, err)
-			_, err = client.Import(t.Context(), source, &hogapi.ImportOptions{ID: "i"})
+			_, err = history.Import(t.Context(), client, source, &history.Options{ID: "i"})
 			require.NoError(t, err)
 			names := map[string]int{}
 			for ev := range server.Ledger().Events() {
@@ -295,7 +296,7 @@ func FuzzEdit(f *testing.F) {
 		convert := func([]byte) ([]hogapi.Event, error) {
 			return []hogapi.Event{{RawProperties: json.RawMessage(raw)}}, nil
 		}
-		format, err := formats.EditFormat(hogapi.Format{Convert: convert}, options)
+		format, err := formats.EditFormat(history.Format{Convert: convert}, options)
 		if err != nil {
 			return
 		}
@@ -337,7 +338,7 @@ func ExampleEdit() {
 		fmt.Println(err)
 		return
 	}
-	source, err := formats.Edit(hogapi.JSONLinesFile(path), &formats.EditOptions{
+	source, err := formats.Edit(history.JSONLines(path), &formats.EditOptions{
 		RenameEvents: map[string]string{"Sign Up": "signed_up"}, DropProperties: []string{"email", "$ip"},
 	})
 	if err != nil {

@@ -13,6 +13,7 @@ import (
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/formats"
 	"github.com/hogapi/hogapi/formats/generic"
+	"github.com/hogapi/hogapi/history"
 	"github.com/hogapi/hogapi/hogapitest"
 )
 
@@ -39,7 +40,7 @@ func Example() {
 	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
 		log.Fatal(err)
 	}
-	clicks := hogapi.Format{Name: "clicks", Convert: func(record []byte) ([]hogapi.Event, error) {
+	clicks := history.Format{Name: "clicks", Convert: func(record []byte) ([]hogapi.Event, error) {
 		var c struct {
 			User, Device string
 			At           time.Time
@@ -52,13 +53,13 @@ func Example() {
 		return []hogapi.Event{ev}, err
 	}}
 
-	source := formats.Sorted(hogapi.FileSource(clicks, path), filepath.Join(folder, "sorted"))
+	source := formats.Sorted(history.Files(clicks, path), filepath.Join(folder, "sorted"))
 	server := hogapitest.New()
 	client, err := hogapi.NewClient(server.ClientOptions(hogapitest.DefaultProject)...)
 	if err != nil {
 		log.Fatal(err)
 	}
-	receipt, err := client.Import(context.Background(), hogapi.Concat(formats.Links(source), source), &hogapi.ImportOptions{ID: "clicks"})
+	receipt, err := history.Import(context.Background(), client, history.Concat(formats.Links(source), source), &history.Options{ID: "clicks"})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -114,7 +115,7 @@ func ExampleSessions() {
 		}
 		return events, hogapi.Position{Key: "visits", Offset: 3}, nil
 	}
-	source := formats.Sessions(hogapi.PagedSource("visits", rows), &formats.SessionOptions{
+	source := formats.Sessions(history.Paged("visits", rows), &formats.SessionOptions{
 		OnEnd: func(c formats.SessionCounts) { fmt.Println(c.Sessions, "sessions of", c.Events, "events") },
 	})
 	for ev, err := range source.Events(context.Background(), hogapi.Position{}) {
@@ -140,7 +141,7 @@ func ExampleSessionID() {
 	// Output: 018f3406-9e00-79e4-8d7c-07a3d0628443
 }
 
-// A source that is not one of files is checked by hogapi.Check, and the project is asked
+// A source that is not one of files is checked by history.Check, and the project is asked
 // afterwards.
 func ExampleHeld() {
 	server := hogapitest.New()
@@ -157,7 +158,7 @@ func ExampleHeld() {
 		place := hogapi.Position{Key: "orders", Offset: 1}
 		return []hogapi.Event{{Name: "order placed", DistinctID: "ann", Timestamp: at, Position: place}}, place, nil
 	}
-	report, err := hogapi.Check(ctx, hogapi.PagedSource("orders", rows), &hogapi.ImportOptions{ID: "orders"})
+	report, err := history.Check(ctx, history.Paged("orders", rows), &history.Options{ID: "orders"})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -194,7 +195,7 @@ func ExampleWebAnalytics() {
 // Of several states of a person, the newest is kept. The others are skipped, with their reason.
 func ExampleNewest() {
 	at := time.Date(2024, 5, 1, 12, 0, 0, 0, time.UTC)
-	states := hogapi.SourceFunc("states", func(context.Context, hogapi.Position) iter.Seq2[hogapi.Event, error] {
+	states := history.Func("states", func(context.Context, hogapi.Position) iter.Seq2[hogapi.Event, error] {
 		return func(yield func(hogapi.Event, error) bool) {
 			for i, plan := range []string{"free", "team", "large"} {
 				ev := hogapi.Event{Name: "$set", DistinctID: "ann", Timestamp: at.AddDate(0, 0, i), Set: map[string]any{"plan": plan}}

@@ -25,6 +25,7 @@ import (
 	"github.com/hogapi/hogapi/formats/snowplow"
 	"github.com/hogapi/hogapi/formats/umami"
 	"github.com/hogapi/hogapi/formats/warehouse"
+	"github.com/hogapi/hogapi/history"
 )
 
 const (
@@ -145,7 +146,7 @@ func (s step) name() string { return fmt.Sprint("step-", s.number) }
 
 // sessionWriters write the steps of a session as vendors do. A step is found by the name of its event.
 var sessionWriters = map[string]struct {
-	format hogapi.Format
+	format history.Format
 	key    string // for formats.Sessions
 	isOwn  bool   // the format makes the sessions
 	step   func(s step) any
@@ -220,7 +221,7 @@ func TestSessionsOfVendors(t *testing.T) {
 						text.Write(append(formattest.Line(w.step(one)), '\n'))
 					}
 				}
-				var source hogapi.Source = formats.Sorted(hogapi.FileSource(w.format, write(t, "h.jsonl", text.String())), t.TempDir())
+				var source history.Source = formats.Sorted(history.Files(w.format, write(t, "h.jsonl", text.String())), t.TempDir())
 				if !w.isOwn {
 					source = formats.Sessions(source, &formats.SessionOptions{Key: w.key})
 				}
@@ -232,7 +233,7 @@ func TestSessionsOfVendors(t *testing.T) {
 
 // checkSessions compares the sessions of a source with those that are known. With isUnclear, visits over a change of the
 // clocks are rejected.
-func checkSessions(t *testing.T, steps []step, sessions []*knownSession, source hogapi.Source, isUnclear bool) {
+func checkSessions(t *testing.T, steps []step, sessions []*knownSession, source history.Source, isUnclear bool) {
 	t.Helper()
 	idOf, sessionOf, found := map[*knownSession]string{}, map[string]*knownSession{}, 0
 	for ev, err := range source.Events(t.Context(), hogapi.Position{}) {

@@ -5,6 +5,7 @@ import (
 	"maps"
 
 	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/history"
 	"github.com/hogapi/hogapi/internal/jsonb"
 	"github.com/hogapi/hogapi/internal/wire"
 )
@@ -23,8 +24,8 @@ const personProfile = "$process_person_profile"
 // belong to no groups, so it is not for histories with groups.
 //
 // An event that says something about its profile already stays as it is. The events have the same uuids as before.
-func LeavePersons(source hogapi.Source) hogapi.Source {
-	return hogapi.MapSource(source, func(ev hogapi.Event) ([]hogapi.Event, error) {
+func LeavePersons(source history.Source) history.Source {
+	return history.Map(source, func(ev hogapi.Event) ([]hogapi.Event, error) {
 		switch ev.Name {
 		case wire.EventIdentify, wire.EventAlias, wire.EventGroupIdentify, "$merge_dangerously", "$set":
 		default:

@@ -11,10 +11,11 @@ import (
 
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/formats"
+	"github.com/hogapi/hogapi/history"
 )
 
 // all are the events of a source.
-func all(t *testing.T, source hogapi.Source) (events []hogapi.Event) {
+func all(t *testing.T, source history.Source) (events []hogapi.Event) {
 	t.Helper()
 	for ev, err := range source.Events(t.Context(), hogapi.Position{}) {
 		require.NoError(t, err)
@@ -24,8 +25,8 @@ func all(t *testing.T, source hogapi.Source) (events []hogapi.Event) {
 }
 
 // each is a source of events.
-func each(events ...hogapi.Event) hogapi.Source {
-	return hogapi.SourceFunc("events", func(_ context.Context, after hogapi.Position) iter.Seq2[hogapi.Event, error] {
+func each(events ...hogapi.Event) history.Source {
+	return history.Func("events", func(_ context.Context, after hogapi.Position) iter.Seq2[hogapi.Event, error] {
 		return func(yield func(hogapi.Event, error) bool) {
 			for i, ev := range events[after.Offset:] {
 				ev.Position = hogapi.Position{Key: "event", Offset: after.Offset + int64(i) + 1}
@@ -78,7 +79,7 @@ func TestWithoutMerges(t *testing.T) {
 	assert.True(t, got[2].Timestamp.IsZero(), "skipped")
 	assert.Equal(t, before[3].RawProperties, got[3].RawProperties)
 	assert.Equal(t, before[4].RawProperties, got[4].RawProperties)
-	report, err := hogapi.Check(t.Context(), formats.WithoutMerges(source), &hogapi.ImportOptions{ID: "merges"})
+	report, err := history.Check(t.Context(), formats.WithoutMerges(source), &history.Options{ID: "merges"})
 	require.NoError(t, err)
 	assert.Equal(t, map[string]int64{formats.SkipMerge: 1}, report.Skips)
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/history"
 	"github.com/hogapi/hogapi/internal/wire"
 	"github.com/hogapi/hogapi/ops"
 )
@@ -61,12 +62,12 @@ type LinksOptions struct {
 }
 
 // Links is [LinksWith] with the default options.
-func Links(source hogapi.Source) hogapi.Source { return LinksWith(source, nil) }
+func Links(source history.Source) history.Source { return LinksWith(source, nil) }
 
 // LinksWith returns a source of the $identify events that join the ids of each person, oldest first. Import it
 // before the events that need the links, since merges act in the order of arrival:
 //
-//	hogapi.Concat(formats.LinksWith(source, nil), formats.WithoutMerges(source))
+//	history.Concat(formats.LinksWith(source, nil), formats.WithoutMerges(source))
 //
 // The ids of a person are Event.DistinctID and Event.UserIDs, which always belong together, and Event.AnonymousID,
 // unless other persons used it too or it is the id of a user: it is then skipped, with the reason
@@ -78,7 +79,7 @@ func Links(source hogapi.Source) hogapi.Source { return LinksWith(source, nil) }
 // The source is read once before the first link, and again if an import resumes within the links. Ids are sorted on
 // disk, in the folder for temporary files; what joins them is in memory, see LinksOptions.Memory. The next run removes
 // the files that a crash has left there. Links ignores records that make no event.
-func LinksWith(source hogapi.Source, options *LinksOptions) hogapi.Source {
+func LinksWith(source history.Source, options *LinksOptions) history.Source {
 	return links{source, optionsOf(options)}
 }
 
@@ -107,14 +108,14 @@ func (o LinksOptions) check() error {
 func IsPlaceholder(id string) bool { return wire.IsPlaceholder(id) }
 
 type links struct {
-	source  hogapi.Source
+	source  history.Source
 	options LinksOptions
 }
 
 func (l links) Name() string { return "links of " + l.source.Name() }
 
 // Unwrap returns the source that is read.
-func (l links) Unwrap() hogapi.Source { return l.source }
+func (l links) Unwrap() history.Source { return l.source }
 
 // linksKey is the key of the positions of links: the offset is the number of the link, from 1.
 const linksKey = "links of persons"

@@ -15,6 +15,7 @@ import (
 
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/formats"
+	"github.com/hogapi/hogapi/history"
 	"github.com/hogapi/hogapi/hogapitest"
 )
 
@@ -38,7 +39,7 @@ func TestLinksOfSharedDevices(t *testing.T) {
 		}
 		text := strings.Join(before, "") + row("e", "eve", 9) + row("e", "eve", 7) + row("e", "eve", 8) + row("e", "", 6) + `{"who":"e","at":"2024-05-01T12:00:05Z"}` + "\n"
 		var links []string
-		for ev, err := range formats.Links(hogapi.FileSource(orders, write(t, "o.jsonl", text))).Events(t.Context(), hogapi.Position{}) {
+		for ev, err := range formats.Links(history.Files(orders, write(t, "o.jsonl", text))).Events(t.Context(), hogapi.Position{}) {
 			require.NoError(t, err)
 			links = append(links, fmt.Sprint(ev.Name, " ", ev.DistinctID, " ", ev.Timestamp.Second()))
 		}
@@ -88,7 +89,7 @@ func TestLinks(t *testing.T) {
 		}
 		users[device][user] = true
 	}
-	source := hogapi.FileSource(orders, write(t, "orders.jsonl", b.String()+`{"who":"x","at":"never"}`+"\n"))
+	source := history.Files(orders, write(t, "orders.jsonl", b.String()+`{"who":"x","at":"never"}`+"\n"))
 	links := formats.Links(source)
 	var seen []string
 	var places []hogapi.Position
@@ -135,8 +136,8 @@ func TestLinks(t *testing.T) {
 
 	// With the source it is one import, and the links come first.
 	server := hogapitest.New()
-	receipt, err := server.Client(t).Import(t.Context(), hogapi.Concat(links, source), &hogapi.ImportOptions{
-		ID: "orders", Rate: hogapi.Unpaced, Checkpoint: hogapi.FileCheckpoint(filepath.Join(t.TempDir(), "checkpoint")), Rejects: hogapi.RejectFile(filepath.Join(t.TempDir(), "rejects")),
+	receipt, err := history.Import(t.Context(), server.Client(t), history.Concat(links, source), &history.Options{
+		ID: "orders", Rate: hogapi.Unpaced, Checkpoint: history.CheckpointFile(filepath.Join(t.TempDir(), "checkpoint")), Rejects: history.RejectFile(filepath.Join(t.TempDir(), "rejects")),
 	})
 	require.NoError(t, err)
 	assert.EqualValues(t, len(users)-shared+3000, receipt.Acknowledged)

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/history"
 	"github.com/hogapi/hogapi/internal/extsort"
 	"github.com/hogapi/hogapi/internal/jsonb"
 	"github.com/hogapi/hogapi/internal/wire"
@@ -111,7 +112,7 @@ func NewLinksPlan(options *LinksOptions) (*LinksPlan, error) {
 func (p *LinksPlan) Close() error { return p.dir.remove() }
 
 // read adds the events of a source.
-func (p *LinksPlan) read(ctx context.Context, source hogapi.Source) error {
+func (p *LinksPlan) read(ctx context.Context, source history.Source) error {
 	for ev, err := range source.Events(ctx, hogapi.Position{}) {
 		if err != nil {
 			return err

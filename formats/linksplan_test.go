@@ -18,6 +18,7 @@ import (
 
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/formats"
+	"github.com/hogapi/hogapi/history"
 )
 
 // linked are the links of events, as "user<other", and the reasons of what is left out.
@@ -166,7 +167,7 @@ func TestPlanLinks(t *testing.T) {
 	require.NoError(t, err)
 	_, err = formats.PlanLinks(t.Context(), each(events...), &formats.LinksOptions{SharedDevices: "all"})
 	require.ErrorAs(t, err, &refused)
-	broken := hogapi.Concat(each(events...), hogapi.RecordSource("broken", hogapi.Format{}, nil))
+	broken := history.Concat(each(events...), history.Records("broken", history.Format{}, nil))
 	_, err = formats.PlanLinks(t.Context(), broken, nil)
 	require.Error(t, err)
 	assert.False(t, errors.As(err, new(*json.SyntaxError)))
@@ -196,7 +197,7 @@ func TestIDsOfOneDigestAreNotOne(t *testing.T) {
 func TestMoreIDsThanMemory(t *testing.T) {
 	t.Parallel()
 	const visitors, memory = 849_999, 64 << 20
-	source := hogapi.SourceFunc("visitors", func(context.Context, hogapi.Position) iter.Seq2[hogapi.Event, error] {
+	source := history.Func("visitors", func(context.Context, hogapi.Position) iter.Seq2[hogapi.Event, error] {
 		return func(yield func(hogapi.Event, error) bool) {
 			for i := range visitors {
 				ev := hogapi.Event{DistinctID: "v" + strconv.Itoa(i), Timestamp: longAgo}

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/history"
 	"github.com/hogapi/hogapi/ops"
 )
 
@@ -116,7 +117,7 @@ func (r LinksReport) String() string {
 
 // PlanLinks reads a source, sends nothing, and returns the report of the links that [LinksWith] would make. A
 // person of more than LinksOptions.MaxIDs ids is a *[hogapi.InputError], which comes with the report.
-func PlanLinks(ctx context.Context, source hogapi.Source, options *LinksOptions) (report LinksReport, err error) {
+func PlanLinks(ctx context.Context, source history.Source, options *LinksOptions) (report LinksReport, err error) {
 	plan, err := NewLinksPlan(options)
 	if err != nil {
 		return report, err

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/history"
 	"github.com/hogapi/hogapi/internal/jsonb"
 	"github.com/hogapi/hogapi/internal/wire"
 )
@@ -30,11 +31,11 @@ const (
 //
 // Do not use it for events that PostHog has exported, which make the same persons again if they are imported as they
 // are.
-func WithoutMerges(source hogapi.Source) hogapi.Source {
-	return hogapi.MapSource(source, func(ev hogapi.Event) ([]hogapi.Event, error) {
+func WithoutMerges(source history.Source) history.Source {
+	return history.Map(source, func(ev hogapi.Event) ([]hogapi.Event, error) {
 		switch ev.Name {
 		case wire.EventAlias:
-			return nil, hogapi.Skip(SkipMerge)
+			return nil, history.Skip(SkipMerge)
 		case wire.EventIdentify:
 			keepAnonymous(&ev)
 		}
@@ -46,13 +47,13 @@ func WithoutMerges(source hogapi.Source) hogapi.Source {
 // see [IsPlaceholder] and LinksOptions.RealIDs. An $anon_distinct_id of such a $identify event becomes the property
 // import_anon_distinct_id, and such a $create_alias or $merge_dangerously event is skipped, with the reason
 // [SkipPlaceholderMerge]. The events have the same uuids as before.
-func WithoutPlaceholders(source hogapi.Source, realIDs ...string) hogapi.Source {
+func WithoutPlaceholders(source history.Source, realIDs ...string) history.Source {
 	isPlaceholder := func(id string) bool { return wire.IsPlaceholder(id) && !slices.Contains(realIDs, id) }
-	return hogapi.MapSource(source, func(ev hogapi.Event) ([]hogapi.Event, error) {
+	return history.Map(source, func(ev hogapi.Event) ([]hogapi.Event, error) {
 		switch ev.Name {
 		case wire.EventAlias, "$merge_dangerously":
 			if isPlaceholder(ev.DistinctID) || isPlaceholder(textOf(&ev, "alias")) {
-				return nil, hogapi.Skip(SkipPlaceholderMerge)
+				return nil, history.Skip(SkipPlaceholderMerge)
 			}
 		case wire.EventIdentify:
 			if isPlaceholder(ev.DistinctID) || isPlaceholder(textOf(&ev, anonymousProperty)) {

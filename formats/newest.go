@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/history"
 	"github.com/hogapi/hogapi/internal/extsort"
 	"github.com/hogapi/hogapi/internal/wire"
 )
@@ -28,14 +29,14 @@ const SkipOlderState = "a newer state follows"
 // The source is read once before the first event, and again if an import resumes. Events are sorted on disk, in the
 // folder for temporary files, and take up to four times the size of the events there, and at most 64 MiB of memory.
 // The next run removes the files that a crash has left. The source must be the same when an import resumes.
-func Newest(source hogapi.Source) hogapi.Source { return newest{source} }
+func Newest(source history.Source) history.Source { return newest{source} }
 
-type newest struct{ source hogapi.Source }
+type newest struct{ source history.Source }
 
 func (n newest) Name() string { return "newest of " + n.source.Name() }
 
 // Unwrap returns the source that is read.
-func (n newest) Unwrap() hogapi.Source { return n.source }
+func (n newest) Unwrap() history.Source { return n.source }
 
 // newestKey begins the key of each position. A digest of the sorted events follows; the offset is that of the event's
 // end among them.
@@ -109,7 +110,7 @@ func (n newest) sorted(ctx context.Context, dir *tempFolder) (*extsort.Sorter, e
 		return nil, err
 	}
 	number := int64(0)
-	for ev, err := range hogapi.Concat(n.source).Events(ctx, hogapi.Position{}) { // which numbers the events of each record
+	for ev, err := range history.Concat(n.source).Events(ctx, hogapi.Position{}) { // which numbers the events of each record
 		if err == nil && s.IsFull() {
 			err = s.EndRun(nil)
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/formats"
 	"github.com/hogapi/hogapi/formats/amplitude"
+	"github.com/hogapi/hogapi/history"
 )
 
 // states are rows of Amplitude: users with a plan that changes, and visitors, in no order.
@@ -33,7 +34,7 @@ func states() string {
 func TestNewest(t *testing.T) {
 	t.Parallel()
 	path := write(t, "export.jsonl", states())
-	source := formats.Newest(hogapi.FileSource(amplitude.PeopleFormat(nil), path))
+	source := formats.Newest(history.Files(amplitude.PeopleFormat(nil), path))
 	var persons, plans []string
 	skips := map[string]int{}
 	rejects := 0
@@ -79,7 +80,7 @@ func TestNewest(t *testing.T) {
 		}
 		require.Equal(t, said[n+1:], rest, n)
 	}
-	other := formats.Newest(hogapi.FileSource(amplitude.PeopleFormat(nil), write(t, "export.jsonl", states()+states())))
+	other := formats.Newest(history.Files(amplitude.PeopleFormat(nil), write(t, "export.jsonl", states()+states())))
 	for _, lost := range []hogapi.Position{positions[3], {Key: "export.jsonl", Offset: 5}} {
 		for _, err := range other.Events(t.Context(), lost) {
 			require.ErrorContains(t, err, "there is no position", "of other events")

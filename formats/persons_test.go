@@ -18,6 +18,7 @@ import (
 	"github.com/hogapi/hogapi/formats/internal/formattest"
 	"github.com/hogapi/hogapi/formats/mixpanel"
 	"github.com/hogapi/hogapi/formats/segment"
+	"github.com/hogapi/hogapi/history"
 )
 
 // project is a model of how PostHog makes persons of events, by its rules and without any code of this module.
@@ -169,7 +170,7 @@ func (h *lives) truth(v act, shared formats.SharedDevices) string {
 
 // writer writes an act as a vendor does: number is that of the act.
 type writer struct {
-	format  hogapi.Format
+	format  history.Format
 	keepsID bool
 	shared  formats.SharedDevices // which is what the vendor itself has done, or ""
 	write   func(h *lives, number int, v act) any
@@ -250,7 +251,7 @@ func TestPersonsOfHistories(t *testing.T) {
 							text.Write(append(formattest.Line(row), '\n'))
 						}
 					}
-					source := hogapi.FileSource(w.format, write(t, "h.jsonl", text.String()))
+					source := history.Files(w.format, write(t, "h.jsonl", text.String()))
 					rule := shared
 					if w.shared != "" {
 						rule = w.shared
@@ -262,12 +263,12 @@ func TestPersonsOfHistories(t *testing.T) {
 	}
 }
 
-func checkPersons(t *testing.T, h *lives, source hogapi.Source, shared, rule formats.SharedDevices) {
+func checkPersons(t *testing.T, h *lives, source history.Source, shared, rule formats.SharedDevices) {
 	t.Helper()
 	var report formats.LinksReport
 	options := &formats.LinksOptions{SharedDevices: shared, OnReport: func(r formats.LinksReport) { report = r }}
 	p := project{persons: map[string]*modelPerson{}}
-	for ev, err := range hogapi.Concat(formats.LinksWith(source, options), formats.WithoutMerges(source)).Events(t.Context(), hogapi.Position{}) {
+	for ev, err := range history.Concat(formats.LinksWith(source, options), formats.WithoutMerges(source)).Events(t.Context(), hogapi.Position{}) {
 		require.NoError(t, err)
 		if ev.Name != "" {
 			p.receive(t, ev)

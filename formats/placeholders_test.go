@@ -12,6 +12,7 @@ import (
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/formats"
 	"github.com/hogapi/hogapi/formats/segment"
+	"github.com/hogapi/hogapi/history"
 )
 
 // Two devices whose users have the same placeholder are two persons. A merge of them cannot be undone.
@@ -26,7 +27,7 @@ func TestPlaceholdersAreNotLinked(t *testing.T) {
 			text += fmt.Sprintf(`{"type":"identify","messageId":"m%d","anonymousId":%q,"userId":%q,"timestamp":"2023-05-01T10:00:0%dZ"}`+"\n", i, device, id, i)
 			text += fmt.Sprintf(`{"type":"alias","messageId":"a%d","previousId":%q,"userId":%q,"timestamp":"2023-05-01T10:00:0%dZ"}`+"\n", i, device, id, i)
 		}
-		source := hogapi.FileSource(segment.Format(nil), write(t, "calls.jsonl", text))
+		source := history.Files(segment.Format(nil), write(t, "calls.jsonl", text))
 		report, err := formats.PlanLinks(t.Context(), source, nil)
 		require.NoError(t, err)
 		assert.Zero(t, report.Persons, "%q", id)

@@ -14,18 +14,18 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/formats"
 	"github.com/hogapi/hogapi/formats/amplitude"
 	"github.com/hogapi/hogapi/formats/ga4"
 	"github.com/hogapi/hogapi/formats/mixpanel"
 	"github.com/hogapi/hogapi/formats/segment"
+	"github.com/hogapi/hogapi/history"
 )
 
 // oneVisit has the same events in the words of each vendor: a page view on a desktop, another web event, the view of a screen
 // of a phone, and a click. The user came by an ad. Segment and RudderStack have a user agent in place of a browser.
 var oneVisit = map[string]struct {
-	format  hogapi.Format
+	format  history.Format
 	records map[string]string
 }{
 	"Mixpanel": {mixpanel.Format(nil), map[string]string{

@@ -15,6 +15,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/history"
 	"github.com/hogapi/hogapi/internal/estimate"
 	"github.com/hogapi/hogapi/internal/jsonb"
 	"github.com/hogapi/hogapi/internal/wire"
@@ -199,7 +200,7 @@ func sourceOf(id uuid.UUID, record []byte) string {
 }
 
 // report is the report of an import, with the facts that see has noted.
-func (i *inspector) report(check hogapi.CheckReport) CheckReport {
+func (i *inspector) report(check history.CheckReport) CheckReport {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	r := i.result

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/history"
 )
 
 func TestHours(t *testing.T) {
@@ -27,7 +28,7 @@ func TestHours(t *testing.T) {
 // A cut is where the project has events on each day that follows.
 func TestCut(t *testing.T) {
 	t.Parallel()
-	r := CheckReport{CheckReport: hogapi.CheckReport{Days: []hogapi.CheckCount{{Day: "2024-05-03"}, {Day: "2024-05-01"}, {Day: "2024-05-02"}}}}
+	r := CheckReport{CheckReport: history.CheckReport{Days: []history.CheckCount{{Day: "2024-05-03"}, {Day: "2024-05-01"}, {Day: "2024-05-02"}}}}
 	for want, held := range map[string][]HeldDay{
 		"":           {{Day: "2024-05-01", Project: 1}, {Day: "2024-05-03"}},
 		"2024-05-03": {{Day: "2024-05-01", Project: 1}, {Day: "2024-05-02"}, {Day: "2024-05-03", Project: 1}},

@@ -16,14 +16,15 @@ import (
 
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/formats"
+	"github.com/hogapi/hogapi/history"
 	"github.com/hogapi/hogapi/hogapitest"
 )
 
 // plan makes a source from a folder and a function, which it calls at each step of its work.
-type plan func(dir string, step func()) hogapi.Source
+type plan func(dir string, step func()) history.Source
 
 // stepping is the format of orders with a step for each record.
-func stepping(step func()) hogapi.Format {
+func stepping(step func()) history.Format {
 	f := orders
 	f.Convert = func(record []byte) ([]hogapi.Event, error) {
 		step()
@@ -33,32 +34,32 @@ func stepping(step func()) hogapi.Format {
 }
 
 func file(path string) plan {
-	return func(_ string, step func()) hogapi.Source { return hogapi.FileSource(stepping(step), path) }
+	return func(_ string, step func()) history.Source { return history.Files(stepping(step), path) }
 }
 
 func records(name, text string) plan {
 	lines := strings.Split(strings.TrimSpace(text), "\n")
-	read := func(_ context.Context, after hogapi.Position) iter.Seq2[hogapi.Record, error] {
-		return func(yield func(hogapi.Record, error) bool) {
+	read := func(_ context.Context, after hogapi.Position) iter.Seq2[history.Record, error] {
+		return func(yield func(history.Record, error) bool) {
 			for i, line := range lines[after.Offset:] {
 				p := hogapi.Position{Key: name, Offset: after.Offset + int64(i) + 1}
-				if !yield(hogapi.Record{Raw: []byte(line), Position: p}, nil) {
+				if !yield(history.Record{Raw: []byte(line), Position: p}, nil) {
 					return
 				}
 			}
 		}
 	}
-	return func(_ string, step func()) hogapi.Source { return hogapi.RecordSource(name, stepping(step), read) }
+	return func(_ string, step func()) history.Source { return history.Records(name, stepping(step), read) }
 }
 
 // around are the ways to make a source of another one.
 var around = map[string]func(name string, inner plan) plan{
 	"as it is": func(_ string, inner plan) plan { return inner },
-	"MapSource": func(_ string, inner plan) plan {
-		return func(dir string, step func()) hogapi.Source { return hogapi.MapSource(inner(dir, step), twice) }
+	"history.Map": func(_ string, inner plan) plan {
+		return func(dir string, step func()) history.Source { return history.Map(inner(dir, step), twice) }
 	},
 	"Sorted": func(name string, inner plan) plan {
-		return func(dir string, step func()) hogapi.Source {
+		return func(dir string, step func()) history.Source {
 			s := formats.Sorted(inner(dir, step), filepath.Join(dir, name))
 			s.SetMemory(2 << 10)
 			s.OnProgress = func(formats.SortProgress) { step() }
@@ -66,9 +67,9 @@ var around = map[string]func(name string, inner plan) plan{
 		}
 	},
 	"Links": func(_ string, inner plan) plan {
-		return func(dir string, step func()) hogapi.Source {
+		return func(dir string, step func()) history.Source {
 			s := inner(dir, step)
-			return hogapi.Concat(formats.Links(s), s)
+			return history.Concat(formats.Links(s), s)
 		}
 	},
 }
@@ -99,29 +100,29 @@ func TestEveryCombinationResumes(t *testing.T) {
 	pathA, pathB := write(t, "a.jsonl", a), write(t, "b.jsonl", b)
 	plans, firsts, seconds := map[string]plan{}, map[string]plan{}, map[string]plan{}
 	for outer, with := range around {
-		if outer != "MapSource" { // which has no place of its own
-			firsts[outer+" of FileSource"] = with("a", file(pathA))
+		if outer != "history.Map" { // which has no place of its own
+			firsts[outer+" of history.Files"] = with("a", file(pathA))
 		}
-		seconds[outer+" of FileSource"] = with("b", file(pathB))
-		seconds[outer+" of RecordSource"] = with("b", records("b", b))
+		seconds[outer+" of history.Files"] = with("b", file(pathB))
+		seconds[outer+" of history.Records"] = with("b", records("b", b))
 		for inner, within := range around {
-			plans[outer+" of "+inner+" of FileSource"] = with("outer", within("inner", file(pathB)))
+			plans[outer+" of "+inner+" of history.Files"] = with("outer", within("inner", file(pathB)))
 		}
 	}
 	for first, x := range firsts {
 		for second, y := range seconds {
-			plans["Concat: "+first+", "+second] = func(dir string, step func()) hogapi.Source {
-				return hogapi.Concat(x(dir, step), y(dir, step))
+			plans["Concat: "+first+", "+second] = func(dir string, step func()) history.Source {
+				return history.Concat(x(dir, step), y(dir, step))
 			}
 		}
 	}
-	sessions := func(dir string, step func()) hogapi.Source {
+	sessions := func(dir string, step func()) history.Source {
 		return formats.Sessions(around["Sorted"]("a", file(pathA))(dir, step), nil)
 	}
 	plans["Sessions of Sorted"] = sessions
 	plans["Links of Sessions of Sorted"] = around["Links"]("a", sessions)
-	plans["Concat: FileSource, Sessions of Sorted"] = func(dir string, step func()) hogapi.Source {
-		return hogapi.Concat(file(pathB)(dir, step), sessions(dir, step))
+	plans["Concat: history.Files, Sessions of Sorted"] = func(dir string, step func()) history.Source {
+		return history.Concat(file(pathB)(dir, step), sessions(dir, step))
 	}
 	for name, p := range plans {
 		t.Run(name, func(t *testing.T) {
@@ -168,7 +169,7 @@ func TestRejectHandlerFailsWithinARecord(t *testing.T) {
 		server, checkpoint := hogapitest.New(), &stoppable{}
 		seen, got := 0, map[uuid.UUID]int{}
 		run := func(fails bool) (hogapi.Receipt, error) {
-			return server.Client(t).Import(t.Context(), hogapi.FileSource(orders, path), &hogapi.ImportOptions{
+			return history.Import(t.Context(), server.Client(t), history.Files(orders, path), &history.Options{
 				ID: "rejects", Checkpoint: checkpoint, MaxRejectShare: -1,
 				Rejects: hogapi.RejectFunc(func(_ context.Context, r hogapi.Reject) error {
 					if seen++; fails && seen == failing+1 {
@@ -201,9 +202,9 @@ func TestSortRunsEndBetweenRecords(t *testing.T) {
 	path, stop := write(t, "o.jsonl", text.String()), errors.New("stopped")
 	for at := range 4 * 3 {
 		dir, n := t.TempDir(), 0
-		counting := hogapi.SourceFunc("counted", func(_ context.Context, after hogapi.Position) iter.Seq2[hogapi.Event, error] {
+		counting := history.Func("counted", func(_ context.Context, after hogapi.Position) iter.Seq2[hogapi.Event, error] {
 			return func(yield func(hogapi.Event, error) bool) {
-				for ev, err := range hogapi.FileSource(orders, path).Events(t.Context(), after) {
+				for ev, err := range history.Files(orders, path).Events(t.Context(), after) {
 					if n++; n == at+1 {
 						yield(hogapi.Event{}, stop)
 						return
@@ -231,9 +232,9 @@ func TestSortRunsEndBetweenRecords(t *testing.T) {
 }
 
 // storedBy imports a source and returns the events of the server.
-func storedBy(ctx context.Context, t *testing.T, server *hogapitest.Server, source hogapi.Source, checkpoint *stoppable) (map[uuid.UUID]string, error) {
+func storedBy(ctx context.Context, t *testing.T, server *hogapitest.Server, source history.Source, checkpoint *stoppable) (map[uuid.UUID]string, error) {
 	t.Helper()
-	_, err := server.Client(t).Import(ctx, source, &hogapi.ImportOptions{
+	_, err := history.Import(ctx, server.Client(t), source, &history.Options{
 		ID: "combined", Rate: hogapi.Unpaced, Checkpoint: checkpoint, Delivery: hogapi.DeliveryOptions{Tuning: hogapi.Tuning{MaxBatchEvents: 3, Lanes: 1, MaxInFlight: 2}},
 	})
 	events := map[uuid.UUID]string{}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/history"
 	"github.com/hogapi/hogapi/ops"
 )
 
@@ -57,7 +58,7 @@ type SessionCounts struct {
 // and Segment; the formats of Amplitude and GA4 set the property themselves. The source must be in the order of
 // time, as that of [Sorted] is:
 //
-//	source := formats.Sessions(formats.Sorted(hogapi.FileSource(mixpanel.Format(nil), "export/*"), "work"), nil)
+//	source := formats.Sessions(formats.Sorted(history.Files(mixpanel.Format(nil), "export/*"), "work"), nil)
 //
 // A session ends when its device is silent for longer than SessionOptions.Silence, and after 24 hours. The device
 // is that of the property SessionOptions.Device, else Event.AnonymousID, else the person. A device's visit before
@@ -75,9 +76,9 @@ type SessionCounts struct {
 // SessionOptions.After continues those of an earlier one. An import that resumes first reads the events before its
 // position again. A source that can be read only once, such as a pipe, must be sorted.
 //
-// A rejected event that is converted again by [hogapi.RejectedRecords] has no session, since its neighbours are
+// A rejected event that is converted again by [history.Rejected] has no session, since its neighbours are
 // not there.
-func Sessions(source hogapi.Source, options *SessionOptions) hogapi.Source {
+func Sessions(source history.Source, options *SessionOptions) history.Source {
 	s := &sessions{source: source}
 	if options != nil {
 		s.options = *options
@@ -91,7 +92,7 @@ func Sessions(source hogapi.Source, options *SessionOptions) hogapi.Source {
 }
 
 type sessions struct {
-	source  hogapi.Source
+	source  history.Source
 	options SessionOptions
 	after   *sessionTail // of SessionOptions.After
 	unfit   error
@@ -127,9 +128,9 @@ func (s *sessions) Name() string {
 }
 
 // Unwrap returns the source that is read.
-func (s *sessions) Unwrap() hogapi.Source { return s.source }
+func (s *sessions) Unwrap() history.Source { return s.source }
 
-// Events implements hogapi.Source.
+// Events implements history.Source.
 func (s *sessions) Events(ctx context.Context, after hogapi.Position) iter.Seq2[hogapi.Event, error] {
 	return yielding(func(yield func(hogapi.Event) bool) error { return s.events(ctx, after, yield) })
 }

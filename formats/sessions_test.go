@@ -18,6 +18,7 @@ import (
 
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/formats"
+	"github.com/hogapi/hogapi/history"
 )
 
 const (
@@ -26,8 +27,8 @@ const (
 )
 
 // timeline is a source of events in their order, with places from 1.
-func timeline(name string, events ...hogapi.Event) hogapi.Source {
-	return hogapi.SourceFunc(name, func(_ context.Context, after hogapi.Position) iter.Seq2[hogapi.Event, error] {
+func timeline(name string, events ...hogapi.Event) history.Source {
+	return history.Func(name, func(_ context.Context, after hogapi.Position) iter.Seq2[hogapi.Event, error] {
 		return func(yield func(hogapi.Event, error) bool) {
 			for i, ev := range events[after.Offset:] {
 				ev.Position = hogapi.Position{Key: name, Offset: after.Offset + int64(i) + 1}
@@ -54,7 +55,7 @@ func sessionOf(t *testing.T, ev hogapi.Event) string {
 }
 
 // sessionsIn reads the ids of the events of a source. It requires PostHog's rule of each.
-func sessionsIn(t *testing.T, source hogapi.Source, options *formats.SessionOptions) (ids []string) {
+func sessionsIn(t *testing.T, source history.Source, options *formats.SessionOptions) (ids []string) {
 	t.Helper()
 	events, err := readSorted(t, formats.Sessions(source, options), hogapi.Position{})
 	require.NoError(t, err)
@@ -158,7 +159,7 @@ func TestSessionsOfHistories(t *testing.T) {
 		var counts formats.SessionCounts
 		options := &formats.SessionOptions{OnEnd: func(c formats.SessionCounts) { counts = c }}
 		file := write(t, "orders.jsonl", text)
-		source := formats.Sessions(formats.Sorted(hogapi.FileSource(orders, file), t.TempDir()), options)
+		source := formats.Sessions(formats.Sorted(history.Files(orders, file), t.TempDir()), options)
 		events, err := readSorted(t, source, hogapi.Position{})
 		require.NoError(t, err)
 		require.Len(t, events, len(starts))
@@ -249,7 +250,7 @@ func TestSessionsOfPersons(t *testing.T) {
 // An import that resumes after a record of several events has seen all of them.
 func TestSessionsAfterARecordOfSeveralEvents(t *testing.T) {
 	t.Parallel()
-	source := hogapi.SourceFunc("t", func(_ context.Context, after hogapi.Position) iter.Seq2[hogapi.Event, error] {
+	source := history.Func("t", func(_ context.Context, after hogapi.Position) iter.Seq2[hogapi.Event, error] {
 		return func(yield func(hogapi.Event, error) bool) {
 			for i, record := range []int64{1, 1, 2} {
 				at := longAgo.Add(time.Duration(i) * time.Minute)

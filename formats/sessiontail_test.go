@@ -17,13 +17,14 @@ import (
 
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/formats"
+	"github.com/hogapi/hogapi/history"
 )
 
 // A later source goes on with the sessions of an earlier one where its tail is given, with the ids of a whole one.
 func TestSessionsContinue(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(5, 31))
-	source := formats.Sorted(hogapi.FileSource(orders, write(t, "orders.jsonl", visitsOf(random, 30))), t.TempDir())
+	source := formats.Sorted(history.Files(orders, write(t, "orders.jsonl", visitsOf(random, 30))), t.TempDir())
 	var events []hogapi.Event
 	for ev, err := range source.Events(t.Context(), hogapi.Position{}) {
 		require.NoError(t, err)
@@ -108,8 +109,8 @@ func readFile(t *testing.T, path string) string {
 
 // Sessions that are over take no room, and too many that are open are an error.
 func TestOpenSessions(t *testing.T) { // alone, since it measures memory
-	every := func(gap time.Duration, devices int) hogapi.Source {
-		return hogapi.SourceFunc("many", func(context.Context, hogapi.Position) iter.Seq2[hogapi.Event, error] {
+	every := func(gap time.Duration, devices int) history.Source {
+		return history.Func("many", func(context.Context, hogapi.Position) iter.Seq2[hogapi.Event, error] {
 			return func(yield func(hogapi.Event, error) bool) {
 				properties := []byte(`{"a":1}`)
 				for i := range devices {
@@ -121,7 +122,7 @@ func TestOpenSessions(t *testing.T) { // alone, since it measures memory
 			}
 		})
 	}
-	held := func(source hogapi.Source) (mib uint64, err error) {
+	held := func(source history.Source) (mib uint64, err error) {
 		var before, after runtime.MemStats
 		runtime.GC()
 		runtime.ReadMemStats(&before)

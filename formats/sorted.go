@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/history"
 	"github.com/hogapi/hogapi/internal/extsort"
 	"github.com/hogapi/hogapi/internal/lines"
 	"github.com/hogapi/hogapi/internal/wire"
@@ -26,7 +27,7 @@ type SortedSource struct {
 	// OnProgress, if not nil, is called from time to time while the events are sorted, by one goroutine.
 	OnProgress func(SortProgress)
 
-	source hogapi.Source
+	source history.Source
 	dir    string
 	memory int // bytes that are sorted in memory at once
 }
@@ -44,7 +45,7 @@ type SortProgress struct {
 // It reads the whole source before it yields the first event, and keeps the events with their records in the
 // folder dir, which it makes. They take about twice the size of the unpacked files, and four times that size
 // while it merges; it uses at most 64 MiB of memory. If it is stopped while it sorts, it continues where the
-// last of its files ended. Once sorted, the events are not sorted again: [hogapi.Check] and every run of an
+// last of its files ended. Once sorted, the events are not sorted again: [history.Check] and every run of an
 // import use the same folder. One import at a time uses a folder; remove it after the import. Every file in the
 // folder has checksums: a damaged one stops the import, and the error names the files to remove. The next run
 // then sorts again, and continues at the position of the import.
@@ -54,15 +55,15 @@ type SortProgress struct {
 // another folder. If the source does not read files, only its name is compared.
 //
 // Events have the same uuids as without sorting. A record without an event follows the event that was read before it.
-func Sorted(source hogapi.Source, dir string) *SortedSource {
+func Sorted(source history.Source, dir string) *SortedSource {
 	return &SortedSource{source: source, dir: dir, memory: sortMemory}
 }
 
-// Name implements hogapi.Source.
+// Name implements history.Source.
 func (s *SortedSource) Name() string { return "sorted " + s.source.Name() }
 
 // Unwrap returns the source that is sorted.
-func (s *SortedSource) Unwrap() hogapi.Source { return s.source }
+func (s *SortedSource) Unwrap() history.Source { return s.source }
 
 // sortMemory is how many bytes are sorted in memory at once.
 const sortMemory = 12 << 20
@@ -71,7 +72,7 @@ const sortMemory = 12 << 20
 // follows, and one of the sorted events: a position is one among these.
 const sortedKey = "sorted events "
 
-// Events implements hogapi.Source.
+// Events implements history.Source.
 func (s *SortedSource) Events(ctx context.Context, after hogapi.Position) iter.Seq2[hogapi.Event, error] {
 	return yielding(func(yield func(hogapi.Event) bool) error { return s.events(ctx, after, yield) })
 }
@@ -137,7 +138,7 @@ func (s *SortedSource) sort(ctx context.Context, sorter *extsort.Sorter) error {
 	if !sorter.State().Ended {
 		last := after
 		var at time.Time
-		for ev, err := range hogapi.Concat(s.source).Events(ctx, after) { // which numbers the events of each record
+		for ev, err := range history.Concat(s.source).Events(ctx, after) { // which numbers the events of each record
 			if err != nil {
 				return err
 			}
@@ -210,15 +211,15 @@ func appendTime(b []byte, at time.Time) []byte {
 type contents []lines.Content
 
 // contentsOf looks at the files that a source reads, and the sources that it wraps.
-func contentsOf(source hogapi.Source) (all contents, err error) {
+func contentsOf(source history.Source) (all contents, err error) {
 	switch s := source.(type) {
 	case interface {
 		Contents() ([]lines.Content, error)
 	}:
 		return s.Contents()
-	case interface{ Unwrap() hogapi.Source }:
+	case interface{ Unwrap() history.Source }:
 		return contentsOf(s.Unwrap())
-	case interface{ Unwrap() []hogapi.Source }:
+	case interface{ Unwrap() []history.Source }:
 		for _, inner := range s.Unwrap() {
 			more, err := contentsOf(inner)
 			if err != nil {

@@ -19,6 +19,7 @@ import (
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/formats"
 	"github.com/hogapi/hogapi/formats/internal/formattest"
+	"github.com/hogapi/hogapi/history"
 	"github.com/hogapi/hogapi/hogapitest"
 	"github.com/hogapi/hogapi/internal/wire"
 )
@@ -26,8 +27,8 @@ import (
 var longAgo = time.Date(2024, 5, 1, 12, 0, 0, 0, time.UTC)
 
 // orders is a format that makes up to three events of a record, some with ids and other times.
-var orders = hogapi.Format{
-	Name: "orders", Layout: hogapi.LayoutJSON,
+var orders = history.Format{
+	Name: "orders", Layout: history.LayoutJSON,
 	Convert: func(record []byte) ([]hogapi.Event, error) {
 		var o struct {
 			Who, Device, Skip string
@@ -39,7 +40,7 @@ var orders = hogapi.Format{
 			return nil, err
 		}
 		if o.Skip != "" {
-			return nil, hogapi.Skip(o.Skip)
+			return nil, history.Skip(o.Skip)
 		}
 		events := []hogapi.Event{{Name: "order", DistinctID: o.Who, AnonymousID: o.Device, Timestamp: o.At, UUID: o.ID, RawProperties: record}}
 		for i := range o.Items {
@@ -81,14 +82,14 @@ func someOrders(n int) string {
 var write = formattest.File
 
 // stored imports a source and returns the events that the service has.
-func stored(t *testing.T, source hogapi.Source, rejects string) (events map[uuid.UUID]string, receipt hogapi.Receipt) {
+func stored(t *testing.T, source history.Source, rejects string) (events map[uuid.UUID]string, receipt hogapi.Receipt) {
 	t.Helper()
 	server := hogapitest.New()
-	options := &hogapi.ImportOptions{ID: "orders", Rate: hogapi.Unpaced, MaxRejectShare: -1}
+	options := &history.Options{ID: "orders", Rate: hogapi.Unpaced, MaxRejectShare: -1}
 	if rejects != "" {
-		options.Rejects = hogapi.RejectFile(rejects)
+		options.Rejects = history.RejectFile(rejects)
 	}
-	receipt, err := server.Client(t).Import(t.Context(), source, options)
+	receipt, err := history.Import(t.Context(), server.Client(t), source, options)
 	require.NoError(t, err)
 	require.Empty(t, server.Ledger().Changed())
 	events = map[uuid.UUID]string{}
@@ -101,7 +102,7 @@ func stored(t *testing.T, source hogapi.Source, rejects string) (events map[uuid
 // twice is a mapping that makes two events of one, and leaves some out.
 func twice(ev hogapi.Event) ([]hogapi.Event, error) {
 	if ev.Name == "item 1" {
-		return nil, hogapi.Skip("item 1")
+		return nil, history.Skip("item 1")
 	}
 	second := ev
 	second.Name = "second " + ev.Name
@@ -113,23 +114,23 @@ func twice(ev hogapi.Event) ([]hogapi.Event, error) {
 func TestUUIDsStayTheSame(t *testing.T) {
 	t.Parallel()
 	path := write(t, "orders.jsonl", someOrders(300))
-	file := func() hogapi.Source { return hogapi.FileSource(orders, path) }
+	file := func() history.Source { return history.Files(orders, path) }
 	asIs := func(ev hogapi.Event) ([]hogapi.Event, error) { return []hogapi.Event{ev}, nil }
-	sorted := func(s hogapi.Source) hogapi.Source { return formats.Sorted(s, t.TempDir()) }
+	sorted := func(s history.Source) history.Source { return formats.Sorted(s, t.TempDir()) }
 	want, receipt := stored(t, file(), filepath.Join(t.TempDir(), "rejects"))
 	require.Greater(t, len(want), 200)
-	for name, source := range map[string]hogapi.Source{
-		"sorted": sorted(file()), "mapped": hogapi.MapSource(file(), asIs), "mapped, then sorted": sorted(hogapi.MapSource(file(), asIs)),
-		"sorted, then mapped": hogapi.MapSource(sorted(file()), asIs), "sorted twice": sorted(sorted(file())), "in a Concat": hogapi.Concat(sorted(hogapi.Concat(file()))),
+	for name, source := range map[string]history.Source{
+		"sorted": sorted(file()), "mapped": history.Map(file(), asIs), "mapped, then sorted": sorted(history.Map(file(), asIs)),
+		"sorted, then mapped": history.Map(sorted(file()), asIs), "sorted twice": sorted(sorted(file())), "in a Concat": history.Concat(sorted(history.Concat(file()))),
 	} {
 		got, other := stored(t, source, filepath.Join(t.TempDir(), "rejects"))
 		assert.Equal(t, want, got, name)
 		assert.Equal(t, receipt.Rejects, other.Rejects, name)
 		assert.Equal(t, receipt.Skips, other.Skips, name)
 	}
-	want, _ = stored(t, hogapi.MapSource(file(), twice), filepath.Join(t.TempDir(), "rejects"))
-	for name, source := range map[string]hogapi.Source{
-		"sorted before": hogapi.MapSource(sorted(file()), twice), "sorted after": sorted(hogapi.MapSource(file(), twice)),
+	want, _ = stored(t, history.Map(file(), twice), filepath.Join(t.TempDir(), "rejects"))
+	for name, source := range map[string]history.Source{
+		"sorted before": history.Map(sorted(file()), twice), "sorted after": sorted(history.Map(file(), twice)),
 	} {
 		got, _ := stored(t, source, filepath.Join(t.TempDir(), "rejects"))
 		assert.Equal(t, want, got, name)
@@ -142,7 +143,7 @@ func TestSorted(t *testing.T) {
 	t.Parallel()
 	path, dir := write(t, "orders.jsonl", someOrders(500)), filepath.Join(t.TempDir(), "new", "folder")
 	var progress []formats.SortProgress
-	source := formats.Sorted(hogapi.FileSource(orders, path), dir)
+	source := formats.Sorted(history.Files(orders, path), dir)
 	source.OnProgress = func(p formats.SortProgress) { progress = append(progress, p) }
 	var all []string
 	var places []hogapi.Position
@@ -193,7 +194,7 @@ func TestSortingContinues(t *testing.T) {
 	stop := errors.New("stop")
 	ctx, cancel := context.WithCancelCause(t.Context())
 	defer cancel(nil)
-	counted := hogapi.MapSource(hogapi.FileSource(orders, path), func(ev hogapi.Event) ([]hogapi.Event, error) {
+	counted := history.Map(history.Files(orders, path), func(ev hogapi.Event) ([]hogapi.Event, error) {
 		if reads++; reads == 50_000 {
 			cancel(stop)
 		}
@@ -220,7 +221,7 @@ func TestSortFolderOfAnEarlierVersion(t *testing.T) {
 	dir := t.TempDir()
 	require.NoError(t, os.CopyFS(dir, os.DirFS(filepath.Join(kept, "sorted"))))
 	reads := 0
-	counted := hogapi.MapSource(hogapi.FileSource(orders, filepath.Join(kept, "orders.jsonl")), func(ev hogapi.Event) ([]hogapi.Event, error) {
+	counted := history.Map(history.Files(orders, filepath.Join(kept, "orders.jsonl")), func(ev hogapi.Event) ([]hogapi.Event, error) {
 		reads++
 		return []hogapi.Event{ev}, nil
 	})
@@ -234,7 +235,7 @@ func TestSortFolderOfAnEarlierVersion(t *testing.T) {
 }
 
 // readSorted reads a source after a position.
-func readSorted(t *testing.T, source hogapi.Source, after hogapi.Position) (events []hogapi.Event, err error) {
+func readSorted(t *testing.T, source history.Source, after hogapi.Position) (events []hogapi.Event, err error) {
 	t.Helper()
 	for ev, err := range source.Events(t.Context(), after) {
 		if err != nil {
@@ -261,14 +262,14 @@ func TestSortedFolderIsOfItsFiles(t *testing.T) {
 		"a grown file":           first + order("c", 3),
 		"a shorter file":         order("a", 2),
 	} {
-		for form, with := range map[string]func(path string) hogapi.Source{
-			"a format": func(path string) hogapi.Source { return hogapi.FileSource(orders, path) },
-			"mapped": func(path string) hogapi.Source {
-				return hogapi.MapSource(hogapi.FileSource(orders, path), func(ev hogapi.Event) ([]hogapi.Event, error) { return []hogapi.Event{ev}, nil })
+		for form, with := range map[string]func(path string) history.Source{
+			"a format": func(path string) history.Source { return history.Files(orders, path) },
+			"mapped": func(path string) history.Source {
+				return history.Map(history.Files(orders, path), func(ev hogapi.Event) ([]hogapi.Event, error) { return []hogapi.Event{ev}, nil })
 			},
-			"of several": func(path string) hogapi.Source { return hogapi.Concat(hogapi.FileSource(orders, path)) },
-			"a file system": func(path string) hogapi.Source {
-				return hogapi.FileSourceFS(os.DirFS(filepath.Dir(path)), orders, filepath.Base(path))
+			"of several": func(path string) history.Source { return history.Concat(history.Files(orders, path)) },
+			"a file system": func(path string) history.Source {
+				return history.FilesFS(os.DirFS(filepath.Dir(path)), orders, filepath.Base(path))
 			},
 		} {
 			dir := filepath.Join(t.TempDir(), "work")
@@ -292,7 +293,7 @@ func TestSortedFolderIsOfItsFiles(t *testing.T) {
 			require.ErrorContains(t, err, "with another checkpoint from the start")
 		}
 	}
-	rest, err := readSorted(t, formats.Sorted(hogapi.JSONLinesFile(filepath.Join(t.TempDir(), "none")), t.TempDir()), hogapi.Position{})
+	rest, err := readSorted(t, formats.Sorted(history.JSONLines(filepath.Join(t.TempDir(), "none")), t.TempDir()), hogapi.Position{})
 	require.Error(t, err)
 	assert.Empty(t, rest)
 }
@@ -300,8 +301,8 @@ func TestSortedFolderIsOfItsFiles(t *testing.T) {
 // Sources of nil are refused.
 func TestFormatsOfNil(t *testing.T) {
 	t.Parallel()
-	for _, source := range []hogapi.Source{formats.Sorted(nil, t.TempDir()), formats.Links(nil), hogapi.Concat(formats.Links(nil)), formats.Sorted(formats.Links(nil), t.TempDir())} {
-		_, err := hogapi.Check(t.Context(), source, &hogapi.ImportOptions{ID: "e"})
+	for _, source := range []history.Source{formats.Sorted(nil, t.TempDir()), formats.Links(nil), history.Concat(formats.Links(nil)), formats.Sorted(formats.Links(nil), t.TempDir())} {
+		_, err := history.Check(t.Context(), source, &history.Options{ID: "e"})
 		require.ErrorIs(t, err, hogapi.ErrInvalid)
 	}
 }
@@ -311,7 +312,7 @@ func TestFormatsOfNil(t *testing.T) {
 func TestDamagedSortFolders(t *testing.T) {
 	t.Parallel()
 	path, dir := write(t, "orders.jsonl", someOrders(12)), t.TempDir()
-	source := formats.Sorted(hogapi.FileSource(orders, path), dir)
+	source := formats.Sorted(history.Files(orders, path), dir)
 	read := func() (events []string, err error) {
 		for ev, err := range source.Events(t.Context(), hogapi.Position{}) {
 			if err != nil {

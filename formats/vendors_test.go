@@ -34,6 +34,7 @@ import (
 	"github.com/hogapi/hogapi/formats/snowplow"
 	"github.com/hogapi/hogapi/formats/umami"
 	"github.com/hogapi/hogapi/formats/warehouse"
+	"github.com/hogapi/hogapi/history"
 	"github.com/hogapi/hogapi/hogapitest"
 )
 
@@ -45,7 +46,7 @@ func BenchmarkConvert(b *testing.B) {
 	require.NoError(b, err)
 	zone, err := time.LoadLocation("America/New_York")
 	require.NoError(b, err)
-	run := func(name, folder string, format hogapi.Format) {
+	run := func(name, folder string, format history.Format) {
 		records := formattest.Lines(b, filepath.Join(folder, "testdata", "export.jsonl"))
 		b.Run(name, func(b *testing.B) { formattest.Benchmark(b, format, records) })
 	}
@@ -60,22 +61,22 @@ func BenchmarkConvert(b *testing.B) {
 }
 
 // vendorFormats are the formats of all vendors, by their folders.
-var vendorFormats = map[string]func() hogapi.Format{
-	"amplitude":     func() hogapi.Format { return amplitude.Format(nil) },
-	"ga4":           func() hogapi.Format { return ga4.Format(nil) },
-	"mixpanel":      func() hogapi.Format { return mixpanel.Format(&mixpanel.Options{DevicePrefix: true}) },
-	"posthogexport": func() hogapi.Format { return posthogexport.Format(nil) },
-	"segment":       func() hogapi.Format { return segment.Format(&segment.Options{GroupType: "company"}) },
+var vendorFormats = map[string]func() history.Format{
+	"amplitude":     func() history.Format { return amplitude.Format(nil) },
+	"ga4":           func() history.Format { return ga4.Format(nil) },
+	"mixpanel":      func() history.Format { return mixpanel.Format(&mixpanel.Options{DevicePrefix: true}) },
+	"posthogexport": func() history.Format { return posthogexport.Format(nil) },
+	"segment":       func() history.Format { return segment.Format(&segment.Options{GroupType: "company"}) },
 }
 
 // rowFormats are the formats of vendors with fixtures of rows, by their folders.
-var rowFormats = map[string]func() hogapi.Format{
-	"heap":      func() hogapi.Format { return heap.Format(nil) },
-	"matomo":    func() hogapi.Format { return matomo.Format(&matomo.Options{Personless: true}) },
-	"pendo":     func() hogapi.Format { return pendo.Format(nil) },
-	"snowplow":  func() hogapi.Format { return snowplow.Format(&snowplow.Options{HasNames: true}) },
-	"umami":     func() hogapi.Format { return umami.Format(nil) },
-	"warehouse": func() hogapi.Format { return warehouse.Segment(nil, nil) },
+var rowFormats = map[string]func() history.Format{
+	"heap":      func() history.Format { return heap.Format(nil) },
+	"matomo":    func() history.Format { return matomo.Format(&matomo.Options{Personless: true}) },
+	"pendo":     func() history.Format { return pendo.Format(nil) },
+	"snowplow":  func() history.Format { return snowplow.Format(&snowplow.Options{HasNames: true}) },
+	"umami":     func() history.Format { return umami.Format(nil) },
+	"warehouse": func() history.Format { return warehouse.Segment(nil, nil) },
 }
 
 // fixtures are the records of a vendor's tests.
@@ -99,7 +100,7 @@ func TestNothingIsCarriedToTheNextRecord(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			records := append(fixtures(t, name), []byte(`{}`), []byte(`{"event":"$identify","distinct_id":"b","timestamp":"2024-01-01T00:00:00Z","properties":{}}`))
-			said := func(f hogapi.Format, record []byte) string {
+			said := func(f history.Format, record []byte) string {
 				events, err := f.Convert(record)
 				text := fmt.Sprint(err, f.ID(record))
 				for i := range events {
@@ -125,18 +126,18 @@ func TestNothingIsCarriedToTheNextRecord(t *testing.T) {
 // Every vendor's format takes the same three values, and no other.
 func TestPersonProperties(t *testing.T) {
 	t.Parallel()
-	for name, of := range map[string]func(formats.PersonProperties) hogapi.Format{
-		"amplitude": func(p formats.PersonProperties) hogapi.Format {
+	for name, of := range map[string]func(formats.PersonProperties) history.Format{
+		"amplitude": func(p formats.PersonProperties) history.Format {
 			return amplitude.Format(&amplitude.Options{PersonProperties: p})
 		},
-		"ga4": func(p formats.PersonProperties) hogapi.Format { return ga4.Format(&ga4.Options{PersonProperties: p}) },
-		"mixpanel": func(p formats.PersonProperties) hogapi.Format {
+		"ga4": func(p formats.PersonProperties) history.Format { return ga4.Format(&ga4.Options{PersonProperties: p}) },
+		"mixpanel": func(p formats.PersonProperties) history.Format {
 			return mixpanel.Format(&mixpanel.Options{PersonProperties: p})
 		},
-		"posthogexport": func(p formats.PersonProperties) hogapi.Format {
+		"posthogexport": func(p formats.PersonProperties) history.Format {
 			return posthogexport.Format(&posthogexport.Options{PersonProperties: p})
 		},
-		"segment": func(p formats.PersonProperties) hogapi.Format {
+		"segment": func(p formats.PersonProperties) history.Format {
 			return segment.Format(&segment.Options{PersonProperties: p})
 		},
 	} {
@@ -162,8 +163,8 @@ func TestPersonProperties(t *testing.T) {
 
 // visits is a format of records with or without an id of the vendor. The first of their two events
 // has it, or both have it.
-var visits = hogapi.Format{
-	Name: "visits", Layout: hogapi.LayoutJSON,
+var visits = history.Format{
+	Name: "visits", Layout: history.LayoutJSON,
 	Convert: func(record []byte) ([]hogapi.Event, error) {
 		var v struct {
 			ID, Page string
@@ -208,13 +209,13 @@ func someVisits() string {
 
 // copies imports a source and returns the different events that were stored: several can have one
 // uuid.
-func copies(t *testing.T, server *hogapitest.Server, source hogapi.Source, id, rejects string) (events []string) {
+func copies(t *testing.T, server *hogapitest.Server, source history.Source, id, rejects string) (events []string) {
 	t.Helper()
-	options := &hogapi.ImportOptions{ID: id, Rate: hogapi.Unpaced, MaxRejectShare: -1}
+	options := &history.Options{ID: id, Rate: hogapi.Unpaced, MaxRejectShare: -1}
 	if rejects != "" {
-		options.Rejects = hogapi.RejectFile(rejects)
+		options.Rejects = history.RejectFile(rejects)
 	}
-	_, err := server.Client(t).Import(t.Context(), source, options)
+	_, err := history.Import(t.Context(), server.Client(t), source, options)
 	require.NoError(t, err)
 	for ev := range server.Ledger().Events() {
 		var own struct {
@@ -235,26 +236,26 @@ func TestUUIDsOfRecordsWithIDs(t *testing.T) {
 	path := write(t, "visits.jsonl", someVisits())
 	bad := visits
 	bad.Convert = func([]byte) ([]hogapi.Event, error) { return nil, errors.New("not yet") }
-	rejected := func(source hogapi.Source) hogapi.Source {
+	rejected := func(source history.Source) history.Source {
 		rejects := filepath.Join(t.TempDir(), "rejects")
 		require.Empty(t, copies(t, hogapitest.New(), source, "visits", rejects))
-		return hogapi.RejectedRecords(rejects, visits.Convert)
+		return history.Rejected(rejects, visits.Convert)
 	}
-	sorted := func(s hogapi.Source) hogapi.Source { return formats.Sorted(s, t.TempDir()) }
-	for name, mapping := range map[string]func(hogapi.Source) hogapi.Source{
-		"as it is": func(s hogapi.Source) hogapi.Source { return s },
-		"mapped":   func(s hogapi.Source) hogapi.Source { return hogapi.MapSource(s, twice) },
+	sorted := func(s history.Source) history.Source { return formats.Sorted(s, t.TempDir()) }
+	for name, mapping := range map[string]func(history.Source) history.Source{
+		"as it is": func(s history.Source) history.Source { return s },
+		"mapped":   func(s history.Source) history.Source { return history.Map(s, twice) },
 	} {
-		want := copies(t, hogapitest.New(), mapping(hogapi.FileSource(visits, path)), "visits", "")
+		want := copies(t, hogapitest.New(), mapping(history.Files(visits, path)), "visits", "")
 		names := map[string]int{}
 		for _, ev := range want {
 			names[strings.Split(ev, " ")[1]]++
 		}
 		assert.Equal(t, []int{60, 60}, []int{names["visit"], names["seen"]}, "20 with an id and twice 20 without")
-		for way, source := range map[string]hogapi.Source{
-			"sorted":                  mapping(sorted(hogapi.FileSource(visits, path))),
-			"rejected":                mapping(rejected(mapping(hogapi.FileSource(bad, path)))),
-			"rejected in their order": mapping(rejected(mapping(sorted(hogapi.FileSource(bad, path))))),
+		for way, source := range map[string]history.Source{
+			"sorted":                  mapping(sorted(history.Files(visits, path))),
+			"rejected":                mapping(rejected(mapping(history.Files(bad, path)))),
+			"rejected in their order": mapping(rejected(mapping(sorted(history.Files(bad, path))))),
 		} {
 			assert.Equal(t, want, copies(t, hogapitest.New(), source, "visits", ""), "%s, %s", name, way)
 		}
@@ -267,7 +268,7 @@ func TestRejectsThatLookAlike(t *testing.T) {
 	t.Parallel()
 	const at = `"at":"2024-05-01T12:00:00Z"`
 	first, second := write(t, "visits.jsonl", `{"id":"x","page":"/1",`+at+"}\n"), write(t, "visits.jsonl", `{"id":"x","page":"/2",`+at+"}\n")
-	source := func(path string) hogapi.Source { return hogapi.FileSource(visits, path) }
+	source := func(path string) history.Source { return history.Files(visits, path) }
 	want := hogapitest.New()
 	copies(t, want, source(first), "visits", "")
 	all := copies(t, want, source(second), "visits", "")
@@ -278,7 +279,7 @@ func TestRejectsThatLookAlike(t *testing.T) {
 		copies(t, server, source(first), ids[0], rejects)
 		require.Empty(t, copies(t, server, source(second), ids[1], rejects))
 		server.RejectEvents(nil)
-		got := copies(t, server, hogapi.RejectedRecords(rejects, visits.Convert), "again", "")
+		got := copies(t, server, history.Rejected(rejects, visits.Convert), "again", "")
 		assert.Len(t, got, len(all))
 		if ids[0] == ids[1] {
 			assert.Equal(t, all, got)
@@ -299,19 +300,19 @@ func TestACheckpointOfAnotherMapping(t *testing.T) {
 	second := filepath.Join(filepath.Dir(path), "visits2.jsonl")
 	require.NoError(t, os.WriteFile(second, []byte(text.String()), 0o600))
 	server := hogapitest.New()
-	for name, source := range map[string]hogapi.Source{
-		"as it was": hogapi.FileSource(mixpanel.Format(nil), path),
-		"grown":     hogapi.FileSource(mixpanel.Format(nil), path, second),
+	for name, source := range map[string]history.Source{
+		"as it was": history.Files(mixpanel.Format(nil), path),
+		"grown":     history.Files(mixpanel.Format(nil), path, second),
 	} {
-		_, err := server.Client(t).Import(t.Context(), source, &hogapi.ImportOptions{ID: "hogimport-visits-fe200ca9-d85d", Checkpoint: kept(state)})
+		_, err := history.Import(t.Context(), server.Client(t), source, &history.Options{ID: "hogimport-visits-fe200ca9-d85d", Checkpoint: kept(state)})
 		require.ErrorIs(t, err, hogapi.ErrInvalid, name)
 		require.ErrorContains(t, err, "begun with the mapping", name)
 		require.ErrorContains(t, err, fmt.Sprintf("want the mapping %d of this release", formats.MappingVersion), name)
 		require.ErrorContains(t, err, "finish the import with the release that began it", name)
 	}
 	assert.Zero(t, server.Ledger().Len())
-	_, err := server.Client(t).Import(t.Context(), hogapi.FileSource(mixpanel.Format(nil), write(t, "other.jsonl", text.String())),
-		&hogapi.ImportOptions{ID: "hogimport-visits-fe200ca9-d85d", Checkpoint: kept(state)})
+	_, err := history.Import(t.Context(), server.Client(t), history.Files(mixpanel.Format(nil), write(t, "other.jsonl", text.String())),
+		&history.Options{ID: "hogimport-visits-fe200ca9-d85d", Checkpoint: kept(state)})
 	require.ErrorContains(t, err, "begun with the source", "another file has no such reason")
 }
 

@@ -13,6 +13,7 @@ import (
 
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/event"
+	"github.com/hogapi/hogapi/history"
 	"github.com/hogapi/hogapi/internal/estimate"
 )
 
@@ -60,7 +61,7 @@ type WebReport struct {
 
 	// Outside has the events that break PostHog's rules for a $session_id, by OutsideNotV7 and so on. Only events of
 	// OutsideNotV7 are in no session for sure. The examples show the id.
-	Outside map[string]hogapi.CheckFinding `json:"outside,omitempty"`
+	Outside map[string]history.CheckFinding `json:"outside,omitempty"`
 
 	Types        map[string]PropertyTypes `json:"types,omitempty"`         // of the values of properties, by name: of the first 1,000 names
 	TypesPartial bool                     `json:"types_partial,omitempty"` // there are more names
@@ -126,7 +127,7 @@ func NewWebAnalytics(options *WebAnalyticsOptions) *WebAnalytics {
 		w.now = options.Now
 	}
 	w.total.visitors = new(estimate.Distinct)
-	w.types, w.report.Outside = map[string]*webProperty{}, map[string]hogapi.CheckFinding{}
+	w.types, w.report.Outside = map[string]*webProperty{}, map[string]history.CheckFinding{}
 	return w
 }
 

@@ -19,6 +19,7 @@ import (
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/formats"
 	"github.com/hogapi/hogapi/formats/generic"
+	"github.com/hogapi/hogapi/history"
 )
 
 // sessionAt returns the id of a session that begins at a time.
@@ -222,18 +223,18 @@ func TestCheckWithWebAnalytics(t *testing.T) {
 			id, name, person, longAgo.Format(time.RFC3339), sessionAt(longAgo, 1))
 	}
 	path := write(t, "events.jsonl", line(1, "ann", "$pageview")+line(2, "", "$pageview")+line(4, "", "$pageview")+line(1, "ann", "$pageview")+line(3, "bob", "$pageview"))
-	check, web, err := formats.CheckWeb(t.Context(), hogapi.JSONLinesFile(path), &hogapi.ImportOptions{ID: "x", MaxRejectShare: -1}, &formats.WebAnalyticsOptions{})
+	check, web, err := formats.CheckWeb(t.Context(), history.JSONLines(path), &history.Options{ID: "x", MaxRejectShare: -1}, &formats.WebAnalyticsOptions{})
 	require.NoError(t, err)
 	assert.Equal(t, []int64{3, 2}, []int64{check.Good, check.Rejected})
 	assert.Equal(t, []int64{2, 2, 2, 1}, []int64{web.Events, web.Total.Views, web.Total.Visitors, web.Total.Sessions})
-	_, web, err = formats.CheckWeb(t.Context(), hogapi.JSONLinesFile(path), &hogapi.ImportOptions{ID: "x", MaxRejects: -1}, nil)
+	_, web, err = formats.CheckWeb(t.Context(), history.JSONLines(path), &history.Options{ID: "x", MaxRejects: -1}, nil)
 	require.Error(t, err, "too many rejects")
 	assert.Nil(t, web)
-	_, web, err = formats.CheckWeb(t.Context(), hogapi.JSONLinesFile(path), &hogapi.ImportOptions{ID: "x", MaxRejectShare: -1, MaxRejects: 1}, &formats.WebAnalyticsOptions{})
+	_, web, err = formats.CheckWeb(t.Context(), history.JSONLines(path), &history.Options{ID: "x", MaxRejectShare: -1, MaxRejects: 1}, &formats.WebAnalyticsOptions{})
 	var stop *hogapi.StopError
 	require.ErrorAs(t, err, &stop)
 	assert.EqualValues(t, 2, web.Events, "the whole file was read")
-	_, web, err = formats.CheckWeb(t.Context(), hogapi.JSONLinesFile(path+"x"), &hogapi.ImportOptions{ID: "x"}, &formats.WebAnalyticsOptions{})
+	_, web, err = formats.CheckWeb(t.Context(), history.JSONLines(path+"x"), &history.Options{ID: "x"}, &formats.WebAnalyticsOptions{})
 	require.Error(t, err)
 	assert.Nil(t, web)
 
@@ -261,11 +262,11 @@ func BenchmarkCheckWithWebAnalytics(b *testing.B) {
 	path := write(b, "events.jsonl", lines.String())
 	format, err := generic.Format(nil)
 	require.NoError(b, err)
-	for name, source := range map[string]hogapi.Source{"lines": hogapi.JSONLinesFile(path), "records": hogapi.FileSource(format, path)} {
+	for name, source := range map[string]history.Source{"lines": history.JSONLines(path), "records": history.Files(format, path)} {
 		for what, web := range map[string]*formats.WebAnalyticsOptions{"without": nil, "with": {}} {
 			b.Run(name+"/"+what, func(b *testing.B) {
 				for b.Loop() {
-					r, _, err := formats.CheckWeb(b.Context(), source, &hogapi.ImportOptions{ID: "x"}, web)
+					r, _, err := formats.CheckWeb(b.Context(), source, &history.Options{ID: "x"}, web)
 					require.NoError(b, err)
 					require.EqualValues(b, events, r.Good)
 				}

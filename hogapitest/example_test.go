@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/history"
 	"github.com/hogapi/hogapi/hogapitest"
 	"github.com/hogapi/hogapi/ops"
 )
@@ -178,7 +179,7 @@ func ExampleServer_Ledger() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	source := hogapi.SourceFunc("orders", func(context.Context, hogapi.Position) iter.Seq2[hogapi.Event, error] {
+	source := history.Func("orders", func(context.Context, hogapi.Position) iter.Seq2[hogapi.Event, error] {
 		return func(yield func(hogapi.Event, error) bool) {
 			for n := range int64(3) {
 				at := time.Date(2024, 5, 1, 10, int(n), 0, 0, time.UTC)
@@ -188,7 +189,7 @@ func ExampleServer_Ledger() {
 			}
 		}
 	})
-	receipt, err := client.Import(context.Background(), source, &hogapi.ImportOptions{ID: "orders-2024"})
+	receipt, err := history.Import(context.Background(), client, source, &history.Options{ID: "orders-2024"})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -209,7 +210,7 @@ func ExampleServer_HoldEvents() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	source := hogapi.SourceFunc("orders", func(context.Context, hogapi.Position) iter.Seq2[hogapi.Event, error] {
+	source := history.Func("orders", func(context.Context, hogapi.Position) iter.Seq2[hogapi.Event, error] {
 		return func(yield func(hogapi.Event, error) bool) {
 			at := time.Date(2024, 5, 1, 10, 0, 0, 0, time.UTC)
 			yield(hogapi.Event{Name: "ordered", DistinctID: "max", Timestamp: at, Position: hogapi.Position{Key: "orders", Offset: 1}}, nil)
@@ -225,7 +226,7 @@ func ExampleServer_HoldEvents() {
 		return answer.Results[0][0]
 	}
 	server.HoldEvents()
-	if _, err := client.Import(context.Background(), source, &hogapi.ImportOptions{ID: "orders-2024"}); err != nil {
+	if _, err := history.Import(context.Background(), client, source, &history.Options{ID: "orders-2024"}); err != nil {
 		log.Fatal(err)
 	}
 	fmt.Println("stored:", server.Ledger().Len(), "seen:", count())

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/history"
 	"github.com/hogapi/hogapi/hogapitest"
 )
 
@@ -211,7 +212,7 @@ func TestReadBudget(t *testing.T) {
 	ask := func(text string) (hogapi.Reply, error) {
 		var reply hogapi.Reply
 		err := client.Do(t.Context(), hogapi.Request{Method: "POST", Path: "/query/", Replay: hogapi.ReplaySafe, Body: map[string]any{
-			"query": hogapi.Query{HogQL: text}, "refresh": "force_blocking",
+			"query": history.Query{HogQL: text}, "refresh": "force_blocking",
 		}}, nil, hogapi.WithReply(&reply))
 		return reply, err
 	}

@@ -77,6 +77,6 @@ const (
 	Preflight Op = "capture.preflight"
 	Protocol  Op = "capture.protocol" // which protocol the server takes, asked once before the first event
 	Import    Op = "import"           // options and sources of an import: no request of its own
-	Verify    Op = "verify"           // options and files of Client.Verify: its requests have their own names
+	Verify    Op = "verify"           // options and files of history.Verify: its requests have their own names
 	Do        Op = "do"
 )

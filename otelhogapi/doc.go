@@ -1,7 +1,7 @@
 // Package otelhogapi provides hooks for package hogapi that write OpenTelemetry traces and metrics.
 //
 // [New] takes the program's tracer and meter providers; [Telemetry.Hooks] goes to hogapi.WithHooks,
-// [Telemetry.Progress] to ImportOptions.OnProgress, and [Telemetry.Receipt] takes the result of an import.
+// [Telemetry.Progress] to history.Options.OnProgress, and [Telemetry.Receipt] takes the result of an import.
 //
 // # Spans
 //
@@ -26,7 +26,7 @@
 //	hogapi.import.events              {event}       gauge: events of the import, over all its runs, by
 //	                                                hogapi.event.state: acknowledged, rejected,
 //	                                                unconfirmed, skipped, pending
-//	hogapi.import.total               {event}       gauge: ImportOptions.Total, where it is given
+//	hogapi.import.total               {event}       gauge: history.Options.Total, where it is given
 //	hogapi.import.resent              {event}       gauge: events in requests that repeat another one
 //	hogapi.import.in_flight           {event}       gauge: events read and not yet committed
 //	hogapi.import.memory              By            gauge: bytes of events held

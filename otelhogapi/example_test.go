@@ -15,6 +15,7 @@ import (
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 
 	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/history"
 	"github.com/hogapi/hogapi/hogapitest"
 	"github.com/hogapi/hogapi/otelhogapi"
 )
@@ -55,7 +56,7 @@ func ExampleTelemetry_Progress() {
 	if err != nil {
 		panic(err)
 	}
-	options := &hogapi.ImportOptions{ID: "history", OnProgress: telemetry.Progress(ctx, "history")}
+	options := &history.Options{ID: "history", OnProgress: telemetry.Progress(ctx, "history")}
 	fmt.Println(options.OnProgress != nil)
 	// client.Import(ctx, source, options), and then telemetry.Receipt(ctx, receipt)
 

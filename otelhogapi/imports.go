@@ -33,7 +33,7 @@ func (t *Telemetry) batch(ctx context.Context, link trace.Link, b hogapi.BatchIn
 	t.past(ctx, "hogapi import batch", b.Duration, b.Try, attributes, options...)
 }
 
-// Progress returns the function for ImportOptions.OnProgress of the import with this ID. It records the counts of the
+// Progress returns the function for history.Options.OnProgress of the import with this ID. It records the counts of the
 // whole import, including earlier runs if it was resumed.
 func (t *Telemetry) Progress(ctx context.Context, id string) func(hogapi.Stats) {
 	of := metric.WithAttributeSet(attribute.NewSet(importIDKey.String(id)))

@@ -22,6 +22,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/history"
 	"github.com/hogapi/hogapi/hogapitest"
 	"github.com/hogapi/hogapi/ops"
 	"github.com/hogapi/hogapi/otelhogapi"
@@ -226,10 +227,10 @@ func TestImport(t *testing.T) {
 
 		path := t.TempDir() + "/events.jsonl"
 		require.NoError(t, os.WriteFile(path, []byte(lines), 0o600))
-		receipt, err := client.Import(ctx, hogapi.JSONLinesFile(path), &hogapi.ImportOptions{
+		receipt, err := history.Import(ctx, client, history.JSONLines(path), &history.Options{
 			ID: "history", Total: 3, MaxRejectShare: -1, OnProgress: o.Progress(ctx, "history"),
-			Checkpoint: hogapi.FileCheckpoint(t.TempDir() + "/checkpoint"),
-			Rejects:    hogapi.RejectFile(t.TempDir() + "/rejects.jsonl"),
+			Checkpoint: history.CheckpointFile(t.TempDir() + "/checkpoint"),
+			Rejects:    history.RejectFile(t.TempDir() + "/rejects.jsonl"),
 		})
 		require.NoError(t, err)
 		require.EqualValues(t, 2, receipt.Acknowledged)

@@ -16,6 +16,7 @@ import (
 
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/formats"
+	"github.com/hogapi/hogapi/history"
 	"github.com/hogapi/hogapi/hogapitest"
 	"github.com/hogapi/hogapi/internal/testevents"
 	"github.com/hogapi/hogapi/ops"
@@ -24,7 +25,7 @@ import (
 // askers are all that ask queries, each with its result in words.
 var askers = map[string]func(ctx context.Context, client *hogapi.Client, r hogapi.Receipt) (string, error){
 	"verify": func(ctx context.Context, client *hogapi.Client, r hogapi.Receipt) (string, error) {
-		v, err := client.Verify(ctx, r, nil)
+		v, err := history.Verify(ctx, client, r, nil)
 		if err != nil {
 			return "", err
 		}
@@ -38,7 +39,7 @@ var askers = map[string]func(ctx context.Context, client *hogapi.Client, r hogap
 		return fmt.Sprintf("%s, %d days", report.Verdict, len(report.Days)), nil
 	},
 	"check": func(ctx context.Context, client *hogapi.Client, r hogapi.Receipt) (string, error) {
-		held, err := formats.Held(ctx, client, hogapi.CheckReport{Good: 200, Oldest: r.Oldest, Newest: r.Newest})
+		held, err := formats.Held(ctx, client, history.CheckReport{Good: 200, Oldest: r.Oldest, Newest: r.Newest})
 		var n int64
 		for _, d := range held {
 			n += d.Project
@@ -67,7 +68,7 @@ func TestOlderServers(t *testing.T) {
 		require.NoError(t, err)
 		assert.Contains(t, strings.Join(report.Notes, " "), "does not hash texts")
 
-		_, err = client.Verify(t.Context(), hogapi.Receipt{ID: strings.Repeat("i", 200), Finished: true}, nil)
+		_, err = history.Verify(t.Context(), client, hogapi.Receipt{ID: strings.Repeat("i", 200), Finished: true}, nil)
 		require.NoError(t, err)
 		for _, call := range server.Calls(ops.Query) {
 			var body struct{ Name string }

@@ -9,6 +9,7 @@ import (
 	"os"
 
 	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/history"
 )
 
 type checkInput struct {
@@ -43,7 +44,7 @@ func (a *activities) checkShard(ctx context.Context, in checkInput) (found check
 		return found, err
 	}
 	p := in.Import
-	report, err := hogapi.Check(ctx, source, &hogapi.ImportOptions{
+	report, err := history.Check(ctx, source, &history.Options{
 		ID: p.ID, Gate: p.Gate, MaxRejectShare: p.MaxRejectShare, MaxRejects: p.MaxRejects,
 	})
 	found.Events, found.Rejected = report.Good, report.Rejected

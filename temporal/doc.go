@@ -1,6 +1,6 @@
 // Package hogtemporal runs imports of past events on Temporal, so that they outlive machines, deploys and
 // nights. One process imports as fast as PostHog allows: use this package if an import lasts for days, longer
-// than one machine may run. Otherwise call [hogapi.Client.Import].
+// than one machine may run. Otherwise call [history.Import].
 //
 // An import is a workflow over an ordered list of files, its shards. One shard is sent at a time, in order, so the
 // events of a person stay in order. Any [Worker] continues where another one stopped: the state of a shard is kept in
@@ -16,8 +16,8 @@
 //
 // # Stages
 //
-// All shards are checked ([hogapi.Check]) before the first event is sent, then sent. Then the events in the project
-// are compared with the receipt ([hogapi.Client.Verify]).
+// All shards are checked ([history.Check]) before the first event is sent, then sent. Then the events in the project
+// are compared with the receipt ([history.Verify]).
 //
 // # What stops an import
 //

@@ -9,19 +9,19 @@ import (
 	"strings"
 	"time"
 
-	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/formats/amplitude"
 	"github.com/hogapi/hogapi/formats/ga4"
 	"github.com/hogapi/hogapi/formats/generic"
 	"github.com/hogapi/hogapi/formats/mixpanel"
 	"github.com/hogapi/hogapi/formats/posthogexport"
 	"github.com/hogapi/hogapi/formats/segment"
+	"github.com/hogapi/hogapi/history"
 )
 
 const jsonLines = "jsonlines"
 
 // vendors make a format from its options, which are JSON.
-var vendors = map[string]func(options json.RawMessage) (hogapi.Format, error){
+var vendors = map[string]func(options json.RawMessage) (history.Format, error){
 	"amplitude":     of(amplitude.Format),
 	"ga4":           of(ga4.Format),
 	"generic":       ofGeneric,
@@ -33,11 +33,11 @@ var vendors = map[string]func(options json.RawMessage) (hogapi.Format, error){
 // Formats returns the names of the formats that a [Shard] can have.
 func Formats() []string { return append([]string{jsonLines}, slices.Sorted(maps.Keys(vendors))...) }
 
-func of[O any](format func(*O) hogapi.Format) func(json.RawMessage) (hogapi.Format, error) {
-	return func(raw json.RawMessage) (hogapi.Format, error) {
+func of[O any](format func(*O) history.Format) func(json.RawMessage) (history.Format, error) {
+	return func(raw json.RawMessage) (history.Format, error) {
 		options := new(O)
 		if err := decode(raw, options); err != nil {
-			return hogapi.Format{}, err
+			return history.Format{}, err
 		}
 		return format(options), nil
 	}
@@ -55,7 +55,7 @@ func decode(raw json.RawMessage, options any) error {
 	return nil
 }
 
-func ofGeneric(raw json.RawMessage) (hogapi.Format, error) {
+func ofGeneric(raw json.RawMessage) (history.Format, error) {
 	var options struct {
 		generic.Options
 
@@ -66,12 +66,12 @@ func ofGeneric(raw json.RawMessage) (hogapi.Format, error) {
 		options.Options.Zone, err = zoneOf(options.Zone)
 	}
 	if err != nil {
-		return hogapi.Format{}, err
+		return history.Format{}, err
 	}
 	return generic.Format(&options.Options)
 }
 
-func ofMixpanel(raw json.RawMessage) (hogapi.Format, error) {
+func ofMixpanel(raw json.RawMessage) (history.Format, error) {
 	var options struct {
 		mixpanel.Options
 
@@ -95,12 +95,12 @@ func zoneOf(name string) (*time.Location, error) {
 	return zone, nil
 }
 
-func (s Shard) source() (hogapi.Source, error) {
+func (s Shard) source() (history.Source, error) {
 	if s.Format == "" || s.Format == jsonLines {
 		if len(s.Options) > 0 {
 			return nil, fmt.Errorf("no options for the format %q", jsonLines)
 		}
-		return hogapi.JSONLinesFile(s.Path), nil
+		return history.JSONLines(s.Path), nil
 	}
 	vendor, ok := vendors[s.Format]
 	if !ok {
@@ -110,5 +110,5 @@ func (s Shard) source() (hogapi.Source, error) {
 	if err != nil {
 		return nil, err
 	}
-	return hogapi.FileSource(format, s.Path), nil
+	return history.Files(format, s.Path), nil
 }

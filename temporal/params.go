@@ -28,14 +28,14 @@ type Shard struct {
 // ImportParams describe an import. Everybody who can read Temporal's history can read them, so keys are
 // refused.
 type ImportParams struct {
-	// ID names the import and must not change: see [hogapi.ImportOptions]. It is part of the workflow's id.
+	// ID names the import and must not change: see [history.Options]. It is part of the workflow's id.
 	ID string `json:"id"`
 	// Shards are sent one after another, oldest events first. There can be at most 10,000.
 	Shards []Shard `json:"shards"`
 	// Rate is the largest number of events per second, or [hogapi.Unpaced]. [SetRate] changes it. The default is
 	// 1,000.
 	Rate int `json:"rate,omitempty"`
-	// MaxRejectShare and MaxRejects are the fields of [hogapi.ImportOptions], for each shard.
+	// MaxRejectShare and MaxRejects are the fields of [history.Options], for each shard.
 	MaxRejectShare float64 `json:"max_reject_share,omitempty"`
 	MaxRejects     int64   `json:"max_rejects,omitempty"`
 

@@ -14,6 +14,7 @@ import (
 
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/event"
+	"github.com/hogapi/hogapi/history"
 	"github.com/hogapi/hogapi/hogapitest"
 	"github.com/hogapi/hogapi/internal/ledger"
 )
@@ -40,8 +41,8 @@ func TestReceiptsAddUp(t *testing.T) {
 	}
 	run := func(paths ...string) hogapi.Receipt {
 		ignore := hogapi.RejectFunc(func(context.Context, hogapi.Reject) error { return nil })
-		r, err := hogapitest.New().Client(t).Import(t.Context(), hogapi.JSONLinesFile(paths...),
-			&hogapi.ImportOptions{ID: "sum", Rate: hogapi.Unpaced, Rejects: ignore})
+		r, err := history.Import(t.Context(), hogapitest.New().Client(t), history.JSONLines(paths...),
+			&history.Options{ID: "sum", Rate: hogapi.Unpaced, Rejects: ignore})
 		require.NoError(t, err)
 		return r
 	}

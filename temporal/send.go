@@ -10,6 +10,7 @@ import (
 	"go.temporal.io/sdk/temporal"
 
 	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/history"
 )
 
 type sendInput struct {
@@ -49,7 +50,7 @@ func (a *activities) importShard(ctx context.Context, b *beats, in sendInput) (h
 		return hogapi.Receipt{}, err
 	}
 	p := in.Import
-	options := &hogapi.ImportOptions{
+	options := &history.Options{
 		ID: p.ID, Rate: p.Rate, MaxRejectShare: p.MaxRejectShare, MaxRejects: p.MaxRejects, Gate: p.Gate,
 		Grace:    -1, // the fence cuts requests
 		Delivery: a.options.Delivery, OnProgress: b.progress, Checkpoint: beatCheckpoint{b},
@@ -58,7 +59,7 @@ func (a *activities) importShard(ctx context.Context, b *beats, in sendInput) (h
 		attempt := Attempt{Import: p.ID, Shard: in.Number, Name: in.shard().name(), Begun: in.Begun, Run: in.Run}
 		options.Checkpoint, options.Rejects = store.Checkpoint(attempt), store.Rejects(attempt)
 	}
-	return c.Import(ctx, source, options)
+	return history.Import(ctx, c, source, options)
 }
 
 // ended returns the error of an activity. The cause that ended its context has priority over the errors that followed

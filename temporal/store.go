@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/history"
 	"github.com/hogapi/hogapi/internal/durable"
 )
 
@@ -21,10 +22,10 @@ type Store interface {
 	// Checkpoint returns the checkpoint of a shard for one attempt to send it. Its Open returns the newest state of all
 	// attempts. A Save by an attempt must not replace a state of a later attempt: an attempt can be frozen, and thaw
 	// while another one is at work.
-	Checkpoint(a Attempt) hogapi.Checkpointer
+	Checkpoint(a Attempt) history.Checkpointer
 	// Rejects returns the handler of the rejects of one attempt.
 	Rejects(a Attempt) hogapi.RejectHandler
-	// Folder returns the folder for [hogapi.VerifyOptions.Dir], which people may read; empty if the store has no folder.
+	// Folder returns the folder for [history.VerifyOptions.Dir], which people may read; empty if the store has no folder.
 	Folder(importID string) string
 }
 
@@ -48,13 +49,13 @@ func FolderStore(path string) Store { return folderStore{path} }
 
 type folderStore struct{ path string }
 
-func (s folderStore) Checkpoint(a Attempt) hogapi.Checkpointer {
+func (s folderStore) Checkpoint(a Attempt) history.Checkpointer {
 	dir := s.shard(a)
 	return &folderCheckpoint{dir: dir, file: filepath.Join(dir, "state-"+a.order()+".json")}
 }
 
 func (s folderStore) Rejects(a Attempt) hogapi.RejectHandler {
-	return hogapi.RejectFile(filepath.Join(s.shard(a), "rejects-"+a.order()+".jsonl"))
+	return history.RejectFile(filepath.Join(s.shard(a), "rejects-"+a.order()+".jsonl"))
 }
 
 func (s folderStore) Folder(importID string) string { return filepath.Join(s.path, fileName(importID)) }

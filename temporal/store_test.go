@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/history"
 )
 
 func TestFolderStore(t *testing.T) {
@@ -18,7 +19,7 @@ func TestFolderStore(t *testing.T) {
 	attempt := func(run int) Attempt {
 		return Attempt{Import: "a/b ü", Shard: 3, Name: "x.jsonl", Begun: time.Unix(1_700_000_000, 0), Run: run}
 	}
-	open := func(run int, want string) hogapi.Checkpointer {
+	open := func(run int, want string) history.Checkpointer {
 		c := store.Checkpoint(attempt(run))
 		state, err := c.Open(ctx)
 		require.NoError(t, err)

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 
 	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/history"
 )
 
 type verifyInput struct {
@@ -14,15 +15,15 @@ type verifyInput struct {
 	Receipt hogapi.Receipt `json:"receipt"`
 }
 
-// Arrival is the arrival of an import's events in the project, from [hogapi.Verification].
+// Arrival is the arrival of an import's events in the project, from [history.Verification].
 type Arrival struct {
-	State   hogapi.VerificationState `json:"state"`
-	Seen    int64                    `json:"seen"`
-	Copies  int64                    `json:"copies"`
-	Missing int64                    `json:"missing,omitempty"`
-	Moved   int64                    `json:"moved,omitempty"`
-	Foreign int64                    `json:"foreign,omitempty"`
-	Notes   []string                 `json:"notes,omitempty"`
+	State   history.VerificationState `json:"state"`
+	Seen    int64                     `json:"seen"`
+	Copies  int64                     `json:"copies"`
+	Missing int64                     `json:"missing,omitempty"`
+	Moved   int64                     `json:"moved,omitempty"`
+	Foreign int64                     `json:"foreign,omitempty"`
+	Notes   []string                  `json:"notes,omitempty"`
 }
 
 // verify waits until all sent events are in the project, or until no more arrive.
@@ -44,15 +45,15 @@ func (a *activities) compare(ctx context.Context, b *beats, in verifyInput) (Arr
 	if err != nil {
 		return Arrival{}, err
 	}
-	options := &hogapi.VerifyOptions{Gate: in.Import.Gate, Wait: true}
+	options := &history.VerifyOptions{Gate: in.Import.Gate, Wait: true}
 	if store := a.options.Store; store != nil && store.Folder(in.Import.ID) != "" {
 		options.Dir = filepath.Join(store.Folder(in.Import.ID), "verify")
 	}
-	v, err := c.Verify(ctx, in.Receipt, options)
+	v, err := history.Verify(ctx, c, in.Receipt, options)
 	if err != nil {
 		return Arrival{}, err
 	}
-	if !v.Complete() && v.State == hogapi.VerificationInProgress {
+	if !v.Complete() && v.State == history.VerificationInProgress {
 		return Arrival{}, fmt.Errorf("hogtemporal: %s: %d of %d events are there", v.State, v.Seen, v.Acknowledged)
 	}
 	return Arrival{v.State, v.Seen, v.Copies, v.MissingEvents, v.MovedEvents, v.ForeignEvents, v.Notes[:min(len(v.Notes), 10)]}, nil

@@ -14,6 +14,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/history"
 	"github.com/hogapi/hogapi/internal/httptry"
 )
 
@@ -25,7 +26,7 @@ const WorkflowType = "hogapi.Import"
 
 // Names of the activities.
 const (
-	activityCheck  = "hogapi.Check"
+	activityCheck  = "history.Check"
 	activitySend   = "hogapi.Send"
 	activityVerify = "hogapi.Verify"
 )
@@ -36,7 +37,7 @@ type WorkerOptions struct {
 	// import.
 	Store Store
 	// Sources open the shards that are URLs, by the scheme of the URL: with formats/s3files, "s3".
-	Sources map[string]func(ctx context.Context, s Shard) (hogapi.Source, error)
+	Sources map[string]func(ctx context.Context, s Shard) (history.Source, error)
 	// Client has further options of the client that sends. Its keys, project and host come from the environment
 	// ([hogapi.FromEnv]). A [hogapi.WithHTTPClient] has no effect: see Transport.
 	Client []hogapi.Option
@@ -120,7 +121,7 @@ func (a *activities) client(through http.RoundTripper, version string) (*hogapi.
 	return hogapi.NewClient(append(options, hogapi.WithHTTPClient(&http.Client{Transport: through}))...)
 }
 
-func (a *activities) source(ctx context.Context, s Shard) (hogapi.Source, error) {
+func (a *activities) source(ctx context.Context, s Shard) (history.Source, error) {
 	u := s.url()
 	if u == nil {
 		return s.source()

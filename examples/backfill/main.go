@@ -26,6 +26,7 @@ import (
 
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/examples/internal/demo"
+	"github.com/hogapi/hogapi/history"
 )
 
 func main() { demo.Main(run) }
@@ -64,22 +65,22 @@ func run(ctx context.Context, out io.Writer, args []string) error {
 
 	source := rowsOf(db)
 	if *rejected != "" {
-		source = hogapi.RejectedRecords(*rejected, parse)
+		source = history.Rejected(*rejected, parse)
 	}
 	rejects := filepath.Join(filepath.Dir(*path), *id+".rejects.jsonl")
-	options := hogapi.ImportOptions{ID: *id, Rejects: hogapi.RejectFile(rejects), OnProgress: demo.EachSecond(out)}
+	options := history.Options{ID: *id, Rejects: history.RejectFile(rejects), OnProgress: demo.EachSecond(out)}
 	if fake == nil {
 		options.Checkpoint = &sqlCheckpoint{db: db, id: *id}
 	} else { // the fake is gone after this run: its events must not count as imported
 		options.Rate = hogapi.Unpaced
 	}
-	report, err := hogapi.Check(ctx, source, &options) // sends nothing; the error names the faults to correct
+	report, err := history.Check(ctx, source, &options) // sends nothing; the error names the faults to correct
 	fmt.Fprintf(out, "Checked: %v\n\n", report)
 	if err != nil {
 		return err
 	}
 	options.Total = report.Read
-	receipt, err := client.Import(ctx, source, &options)
+	receipt, err := history.Import(ctx, client, source, &options)
 	if receipt.Source != "" { // otherwise it did not begin
 		fmt.Fprintf(out, "\n%v\n", receipt)
 	}
@@ -109,7 +110,7 @@ const pageOfRows = `SELECT id, name, person, happened_at, properties FROM events
 
 // rowsOf reads the table page after page, oldest row first. A row needs no uuid: it is derived from
 // the import's id and the key.
-func rowsOf(db *sql.DB) hogapi.Source {
+func rowsOf(db *sql.DB) history.Source {
 	read := func(ctx context.Context, after hogapi.Position) (events []hogapi.Event, upTo hogapi.Position, err error) {
 		rows, err := db.QueryContext(ctx, pageOfRows, after.Offset)
 		if err != nil {
@@ -132,7 +133,7 @@ func rowsOf(db *sql.DB) hogapi.Source {
 		}
 		return events, upTo, rows.Err()
 	}
-	return hogapi.PagedSource("events", read)
+	return history.Paged("events", read)
 }
 
 // row is a row of the table, and the form of a bad row in the reject file.

@@ -25,6 +25,7 @@ import (
 
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/examples/internal/demo"
+	"github.com/hogapi/hogapi/history"
 )
 
 func main() { demo.Main(run) }
@@ -110,7 +111,7 @@ func run(ctx context.Context, out io.Writer, args []string) error {
 	}
 	if fake != nil {
 		fmt.Fprintf(out, "\nThe fake holds %d events, and ends now: nothing was sent to PostHog.\n", fake.Ledger().Unique())
-		v, err := client.Verify(ctx, receipt, &hogapi.VerifyOptions{Source: source})
+		v, err := history.Verify(ctx, client, receipt, &history.VerifyOptions{Source: source})
 		return show(out, v, err)
 	}
 	if receipt.Acknowledged+receipt.Unconfirmed > 0 {
@@ -121,20 +122,20 @@ func run(ctx context.Context, out io.Writer, args []string) error {
 }
 
 // source returns the files, a reject file, or invented events.
-func (s settings) source() (hogapi.Source, func(), error) {
+func (s settings) source() (history.Source, func(), error) {
 	switch {
 	case s.rejected != "":
-		return hogapi.RejectedRecords(s.rejected, nil), func() {}, nil // instead of nil: your own corrected parser
+		return history.Rejected(s.rejected, nil), func() {}, nil // instead of nil: your own corrected parser
 	case len(s.events) > 0:
-		return hogapi.JSONLinesFile(s.events...), func() {}, nil
+		return history.JSONLines(s.events...), func() {}, nil
 	}
 	path, err := invent(10_000)
-	return hogapi.JSONLinesFile(path), func() { _ = os.Remove(path) }, err
+	return history.JSONLines(path), func() { _ = os.Remove(path) }, err
 }
 
 // check reads everything and sends nothing. The error names the faults to correct before an import.
-func (s settings) check(ctx context.Context, out io.Writer, source hogapi.Source) (hogapi.CheckReport, error) {
-	report, err := hogapi.Check(ctx, source, &hogapi.ImportOptions{ID: s.id, MaxRejectShare: s.maxRejectShare})
+func (s settings) check(ctx context.Context, out io.Writer, source history.Source) (history.CheckReport, error) {
+	report, err := history.Check(ctx, source, &history.Options{ID: s.id, MaxRejectShare: s.maxRejectShare})
 	if report.Read > 0 {
 		fmt.Fprintf(out, "Checked: %v\n\n", report)
 	}
@@ -147,17 +148,17 @@ func (s settings) check(ctx context.Context, out io.Writer, source hogapi.Source
 	return report, err
 }
 
-func (s settings) send(ctx context.Context, out io.Writer, c *hogapi.Client, in hogapi.Source) (hogapi.Receipt, error) {
-	options := hogapi.ImportOptions{
+func (s settings) send(ctx context.Context, out io.Writer, c *hogapi.Client, in history.Source) (hogapi.Receipt, error) {
+	options := history.Options{
 		ID: s.id, Rate: s.rate, MaxRejectShare: s.maxRejectShare, Total: s.total, OnProgress: demo.EachSecond(out),
 	}
 	if s.checkpoint != "" {
-		options.Checkpoint = hogapi.FileCheckpoint(s.checkpoint)
+		options.Checkpoint = history.CheckpointFile(s.checkpoint)
 	}
 	if s.rejects != "" {
-		options.Rejects = hogapi.RejectFile(s.rejects)
+		options.Rejects = history.RejectFile(s.rejects)
 	}
-	receipt, err := c.Import(ctx, in, &options)
+	receipt, err := history.Import(ctx, c, in, &options)
 	if receipt.Source != "" { // otherwise it did not begin, and an earlier receipt stays
 		fmt.Fprintf(out, "\n%v\n", receipt)
 		err = errors.Join(err, s.keep(receipt))
@@ -178,7 +179,7 @@ func (s settings) send(ctx context.Context, out io.Writer, c *hogapi.Client, in 
 
 const rejectsAre = `
 The rejects are in %s, each with its reason. They keep their uuids, so correct them there: edit a line and remove
-"$reject" from it, or correct the parser that is given to RejectedRecords. Then import them:
+"$reject" from it, or correct the parser that is given to history.Rejected. Then import them:
 
 	import -id %s-rejects -rejected %s
 `

@@ -9,11 +9,12 @@ import (
 	"os"
 
 	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/history"
 )
 
 // verifyKept compares the receipt of an earlier run with the project, until the import is complete or
 // stands still.
-func (s settings) verifyKept(ctx context.Context, out io.Writer, c *hogapi.Client, source hogapi.Source) error {
+func (s settings) verifyKept(ctx context.Context, out io.Writer, c *hogapi.Client, source history.Source) error {
 	raw, err := os.ReadFile(s.receipt)
 	if err != nil {
 		return fmt.Errorf("an import has to have ended before it can be verified: %w", err)
@@ -22,9 +23,9 @@ func (s settings) verifyKept(ctx context.Context, out io.Writer, c *hogapi.Clien
 	if err := json.Unmarshal(raw, &receipt); err != nil {
 		return err
 	}
-	options := &hogapi.VerifyOptions{
+	options := &history.VerifyOptions{
 		Source: source, Dir: s.id + ".verify", Wait: true,
-		OnProgress: func(p hogapi.VerifyProgress) {
+		OnProgress: func(p history.VerifyProgress) {
 			if p.Step == "wait" {
 				fmt.Fprintln(out, p)
 			}
@@ -33,13 +34,13 @@ func (s settings) verifyKept(ctx context.Context, out io.Writer, c *hogapi.Clien
 	if _, err := os.Stat(s.rejects); err == nil {
 		options.Rejects = []string{s.rejects}
 	}
-	v, err := c.Verify(ctx, receipt, options)
+	v, err := history.Verify(ctx, c, receipt, options)
 	return s.report(out, receipt, v, err)
 }
 
 // report prints the events of an import in the project, and advice about unconfirmed events. The error
 // is nil only if all events are there.
-func (s settings) report(out io.Writer, r hogapi.Receipt, v *hogapi.Verification, err error) error {
+func (s settings) report(out io.Writer, r hogapi.Receipt, v *history.Verification, err error) error {
 	err = show(out, v, err)
 	if errors.Is(err, errNotComplete) && r.Unconfirmed > 0 {
 		fmt.Fprintf(out, unconfirmedAre, r.Unconfirmed, s.rejects, s.id, s.rejects)
@@ -49,7 +50,7 @@ func (s settings) report(out io.Writer, r hogapi.Receipt, v *hogapi.Verification
 
 var errNotComplete = errors.New("the import is not complete")
 
-func show(out io.Writer, v *hogapi.Verification, err error) error {
+func show(out io.Writer, v *history.Verification, err error) error {
 	if v != nil {
 		fmt.Fprintf(out, "\n%v\n", v)
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/history"
 	"github.com/hogapi/hogapi/hogapitest"
 )
 
@@ -46,10 +47,10 @@ func importFile(ctx context.Context, out io.Writer, args []string) error {
 		return err
 	}
 	lines := json.NewEncoder(out)
-	receipt, err := client.Import(ctx, hogapi.JSONLinesFile(filepath.Join(folder, eventsFile)), &hogapi.ImportOptions{
+	receipt, err := history.Import(ctx, client, history.JSONLines(filepath.Join(folder, eventsFile)), &history.Options{
 		ID:         importID,
-		Checkpoint: hogapi.FileCheckpoint(filepath.Join(folder, "import.checkpoint")),
-		Rejects:    hogapi.RejectFile(filepath.Join(folder, "import.rejects.jsonl")),
+		Checkpoint: history.CheckpointFile(filepath.Join(folder, "import.checkpoint")),
+		Rejects:    history.RejectFile(filepath.Join(folder, "import.rejects.jsonl")),
 		Rate:       rate,
 		OnProgress: func(s hogapi.Stats) { _ = lines.Encode(progress{Acknowledged: s.Acknowledged}) },
 	})
@@ -116,7 +117,7 @@ func (q *quickstart) importPastEvents(ctx context.Context) error {
 	}
 
 	q.begin("Check a file of past events, without sending any")
-	report, err := hogapi.Check(ctx, hogapi.JSONLinesFile(file), &hogapi.ImportOptions{ID: importID})
+	report, err := history.Check(ctx, history.JSONLines(file), &history.Options{ID: importID})
 	if err != nil {
 		return fmt.Errorf("%w\n%v", err, report)
 	}
@@ -140,15 +141,15 @@ func (q *quickstart) importPastEvents(ctx context.Context) error {
 	}
 	receipt := *after.Receipt // of both runs
 	q.done("resumed at the checkpoint: %s acknowledged, %s rejected", count(receipt.Acknowledged), count(receipt.Rejected))
-	if err := q.compare(ctx, hogapi.JSONLinesFile(file), receipt); err != nil {
+	if err := q.compare(ctx, history.JSONLines(file), receipt); err != nil {
 		return err
 	}
-	return q.verify(ctx, hogapi.JSONLinesFile(file), receipt)
+	return q.verify(ctx, history.JSONLines(file), receipt)
 }
 
 // compare shows that the fake has stored each event of the file once. It can look into the fake; the
 // real service shows only the project's counts.
-func (q *quickstart) compare(ctx context.Context, source hogapi.Source, receipt hogapi.Receipt) error {
+func (q *quickstart) compare(ctx context.Context, source history.Source, receipt hogapi.Receipt) error {
 	if q.fake == nil {
 		return nil
 	}
@@ -174,9 +175,9 @@ func (q *quickstart) compare(ctx context.Context, source hogapi.Source, receipt 
 
 // verify counts the events in the project. The real service shows them after minutes or hours, and
 // verify waits for it.
-func (q *quickstart) verify(ctx context.Context, source hogapi.Source, receipt hogapi.Receipt) error {
+func (q *quickstart) verify(ctx context.Context, source history.Source, receipt hogapi.Receipt) error {
 	q.begin("Verify: count the events in the project")
-	v, err := q.client.Verify(ctx, receipt, &hogapi.VerifyOptions{
+	v, err := history.Verify(ctx, q.client, receipt, &history.VerifyOptions{
 		Source: source, Wait: q.fake == nil, OnProgress: q.counted,
 	})
 	if err != nil {
@@ -189,6 +190,6 @@ func (q *quickstart) verify(ctx context.Context, source hogapi.Source, receipt h
 	return nil
 }
 
-func (q *quickstart) counted(p hogapi.VerifyProgress) {
+func (q *quickstart) counted(p history.VerifyProgress) {
 	q.part(float64(p.Seen)/float64(max(p.Acked, 1)), p.String())
 }

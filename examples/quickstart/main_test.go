@@ -12,6 +12,7 @@ import (
 
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/examples/internal/demotest"
+	"github.com/hogapi/hogapi/history"
 	"github.com/hogapi/hogapi/hogapitest"
 	"github.com/hogapi/hogapi/ops"
 )
@@ -59,7 +60,7 @@ func TestAnImportThatTheServiceRefusesIsAnError(t *testing.T) {
 func TestADifferenceBetweenBothSidesIsAnError(t *testing.T) {
 	q := &quickstart{screen: screen{out: t.Output()}, fake: hogapitest.New()}
 	t.Cleanup(q.fake.Close)
-	source := hogapi.SourceFunc("one", func(context.Context, hogapi.Position) iter.Seq2[hogapi.Event, error] {
+	source := history.Func("one", func(context.Context, hogapi.Position) iter.Seq2[hogapi.Event, error] {
 		return func(yield func(hogapi.Event, error) bool) { yield(hogapi.Event{UUID: uuid.New()}, nil) }
 	})
 	err := q.compare(t.Context(), source, hogapi.Receipt{Acknowledged: 1})

@@ -15,6 +15,7 @@ import (
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/coverage"
 	"github.com/hogapi/hogapi/destination"
+	"github.com/hogapi/hogapi/history"
 )
 
 // reads are the checks that change nothing.
@@ -150,7 +151,7 @@ func (s *smoke) runs(ctx context.Context, id uuid.UUID) (string, error) {
 // query asks what a receipt of an import of nothing would ask.
 func (s *smoke) query(ctx context.Context) (string, error) {
 	receipt := hogapi.Receipt{ID: "hogapi-smoke-never"}
-	found, err := s.client.Verify(ctx, receipt, nil)
+	found, err := history.Verify(ctx, s.client, receipt, nil)
 	if err != nil {
 		return "", err
 	}
@@ -255,7 +256,7 @@ func (s *smoke) imports(ctx context.Context) (string, error) {
 	const events = 100
 	id := "hogapi-smoke-" + time.Now().UTC().Format("20060102-150405")
 	begin := time.Now().AddDate(0, 0, -10).UTC().Truncate(time.Hour)
-	source := hogapi.SourceFunc("smoke", func(context.Context, hogapi.Position) iter.Seq2[hogapi.Event, error] {
+	source := history.Func("smoke", func(context.Context, hogapi.Position) iter.Seq2[hogapi.Event, error] {
 		return func(yield func(hogapi.Event, error) bool) {
 			for i := range events {
 				ev := hogapi.Event{
@@ -269,7 +270,7 @@ func (s *smoke) imports(ctx context.Context) (string, error) {
 			}
 		}
 	})
-	receipt, err := s.client.Import(ctx, source, &hogapi.ImportOptions{ID: id})
+	receipt, err := history.Import(ctx, s.client, source, &history.Options{ID: id})
 	if err != nil {
 		return "", err
 	}
@@ -278,7 +279,7 @@ func (s *smoke) imports(ctx context.Context) (string, error) {
 	if receipt.Acknowledged != events {
 		return "", fmt.Errorf("%d of %d events were acknowledged", receipt.Acknowledged, events)
 	}
-	found, err := s.client.Verify(ctx, receipt, nil)
+	found, err := history.Verify(ctx, s.client, receipt, nil)
 	if err != nil {
 		return "acknowledged; not verified: " + plain(err), nil
 	}

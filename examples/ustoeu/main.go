@@ -35,6 +35,7 @@ import (
 	"github.com/hogapi/hogapi/formats"
 	"github.com/hogapi/hogapi/formats/parquet"
 	"github.com/hogapi/hogapi/formats/posthogexport"
+	"github.com/hogapi/hogapi/history"
 	"github.com/hogapi/hogapi/reconcile"
 )
 
@@ -129,22 +130,22 @@ func (m *move) send(ctx context.Context, files []string) error {
 		return err
 	}
 	format := posthogexport.Format(nil)
-	rows := parquet.FileSource(format, &parquet.Options{Without: posthogexport.Dropped()}, files...)
+	rows := parquet.Files(format, &parquet.Options{Without: posthogexport.Dropped()}, files...)
 	if strings.HasSuffix(files[0], ".jsonl") || strings.Contains(files[0], ".jsonl.") {
-		rows = hogapi.FileSource(format, files...)
+		rows = history.Files(format, files...)
 	}
 	// Rows of an export have no order. Sorted, persons end as they are.
 	source := formats.Sorted(rows, filepath.Join(m.folder, "sorted"))
 	rejects := filepath.Join(m.folder, "rejects.jsonl")
-	receipt, err := m.to.Import(ctx, source, &hogapi.ImportOptions{
+	receipt, err := history.Import(ctx, m.to, source, &history.Options{
 		ID: m.id, Rate: m.rate, OnProgress: demo.EachSecond(m.out),
-		Checkpoint: hogapi.FileCheckpoint(filepath.Join(m.folder, "checkpoint")), Rejects: hogapi.RejectFile(rejects),
+		Checkpoint: history.CheckpointFile(filepath.Join(m.folder, "checkpoint")), Rejects: history.RejectFile(rejects),
 	})
 	fmt.Fprintln(m.out, receipt)
 	if err != nil {
 		return err
 	}
-	verification, err := m.to.Verify(ctx, receipt, &hogapi.VerifyOptions{
+	verification, err := history.Verify(ctx, m.to, receipt, &history.VerifyOptions{
 		Source: source, Rejects: []string{rejects}, Dir: filepath.Join(m.folder, "verify"), Wait: true,
 	})
 	if err != nil {

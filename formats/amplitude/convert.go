@@ -10,6 +10,7 @@ import (
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/formats"
 	"github.com/hogapi/hogapi/formats/internal/record"
+	"github.com/hogapi/hogapi/history"
 	"github.com/hogapi/hogapi/internal/jsonb"
 )
 
@@ -35,7 +36,7 @@ func (s *converter) Events() ([]hogapi.Event, error) {
 	}
 	person := cmp.Or(user, device)
 	if person == "" && name != groupIdentify {
-		return nil, hogapi.Skip(SkipNoID)
+		return nil, history.Skip(SkipNoID)
 	}
 	at, err := s.when()
 	if err != nil {
@@ -84,11 +85,11 @@ func (s *converter) eventType() (string, error) {
 	case err != nil:
 		return "", err
 	case name == "" && s.row.Get("merged_amplitude_id") != nil:
-		return "", hogapi.Skip(SkipMergedUsers)
+		return "", history.Skip(SkipMergedUsers)
 	case name == "":
-		return "", hogapi.Skip(SkipNoEventType)
+		return "", history.Skip(SkipNoEventType)
 	case name == "session_start" && !s.options.KeepSessions:
-		return "", hogapi.Skip(SkipSessionStart)
+		return "", history.Skip(SkipSessionStart)
 	}
 	return name, nil
 }

@@ -4,7 +4,7 @@
 //
 // The export API (https://amplitude.com/api/2/export, in the EU https://analytics.eu.amplitude.com)
 // answers with a zip file of gzip files of JSON lines, one or more for each hour: give it to
-// [hogapi.FileSource] as it is. The files of the exports to S3 and GCS have the same rows.
+// [history.Files] as it is. The files of the exports to S3 and GCS have the same rows.
 //
 // The range of an export is by server_upload_time, and includes both of its hours. The file of an hour can have
 // events of other days, for example from phones that were offline. So files are not in the order of event
@@ -131,7 +131,7 @@
 // # Identity
 //
 // The uuid is Amplitude's uuid. If the text there is not a uuid, the uuid is derived from the text. Without the
-// field, it is derived from device_id and $insert_id or, without these, from the row: see [hogapi.FileSource].
+// field, it is derived from device_id and $insert_id or, without these, from the row: see [history.Files].
 //
 // An event with both user_id and device_id has the device as [hogapi.Event.AnonymousID], so that formats.Links
 // can join the visitor before the login to the user. Each $identify that it makes is an event of its own, also

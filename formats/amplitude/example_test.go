@@ -8,6 +8,7 @@ import (
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/formats"
 	"github.com/hogapi/hogapi/formats/amplitude"
+	"github.com/hogapi/hogapi/history"
 	"github.com/hogapi/hogapi/hogapitest"
 )
 
@@ -18,8 +19,8 @@ func ExampleFormat() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	source := hogapi.FileSource(amplitude.Format(nil), "testdata/all.jsonl")
-	receipt, err := client.Import(context.Background(), source, &hogapi.ImportOptions{ID: "amplitude-2024"})
+	source := history.Files(amplitude.Format(nil), "testdata/all.jsonl")
+	receipt, err := history.Import(context.Background(), client, source, &history.Options{ID: "amplitude-2024"})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -38,7 +39,7 @@ func ExampleFormat() {
 // The newest user properties of each person are a source of their own. Import it after the events of the project, which
 // were imported with formats.PersonNone.
 func ExamplePeopleFormat() {
-	people := formats.Newest(hogapi.FileSource(amplitude.PeopleFormat(nil), "testdata/all.jsonl"))
+	people := formats.Newest(history.Files(amplitude.PeopleFormat(nil), "testdata/all.jsonl"))
 	for ev, err := range people.Events(context.Background(), hogapi.Position{}) {
 		if err != nil {
 			log.Fatal(err)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/formats/internal/record"
+	"github.com/hogapi/hogapi/history"
 	"github.com/hogapi/hogapi/internal/jsonb"
 )
 
@@ -175,7 +176,7 @@ func (s *converter) groupRow(list groupList, at time.Time) (made []hogapi.Event,
 		made = append(made, ev)
 	}
 	if len(made) == 0 {
-		return nil, hogapi.Skip(SkipNoGroup)
+		return nil, history.Skip(SkipNoGroup)
 	}
 	return made, nil
 }

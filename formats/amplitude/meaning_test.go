@@ -16,6 +16,7 @@ import (
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/formats"
 	"github.com/hogapi/hogapi/formats/amplitude"
+	"github.com/hogapi/hogapi/history"
 )
 
 // properties returns the properties of the event of a record.
@@ -191,8 +192,8 @@ func TestDevicesThatAreUsers(t *testing.T) {
 		row("u", "v") + row("", "v"):                 "u<v ",
 		row("u", "d") + row("", "d") + row("v", "d"): formats.SkipSharedDevice + " ",
 	} {
-		links := formats.Links(hogapi.FileSourceFS(fstest.MapFS{"f": {Data: []byte(rows)}}, amplitude.Format(nil), "f"))
-		report, err := hogapi.Check(t.Context(), links, &hogapi.ImportOptions{ID: "links"})
+		links := formats.Links(history.FilesFS(fstest.MapFS{"f": {Data: []byte(rows)}}, amplitude.Format(nil), "f"))
+		report, err := history.Check(t.Context(), links, &history.Options{ID: "links"})
 		require.NoError(t, err)
 		var got []string
 		for ev, err := range links.Events(t.Context(), hogapi.Position{}) {

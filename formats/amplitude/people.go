@@ -10,6 +10,7 @@ import (
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/formats"
 	"github.com/hogapi/hogapi/formats/internal/record"
+	"github.com/hogapi/hogapi/history"
 )
 
 // PeopleOptions control how the states of users become events. Nil stands for the defaults.
@@ -29,7 +30,7 @@ const SkipNoProperties = "no user_properties"
 // PeopleFormat reads the same rows as [Format], and makes of each an event $set with its user_properties. Amplitude has
 // no export of all users, but each row has the state of its user at that moment. formats.Newest keeps the last one:
 //
-//	people := formats.Newest(hogapi.FileSource(amplitude.PeopleFormat(nil), "export/*.zip"))
+//	people := formats.Newest(history.Files(amplitude.PeopleFormat(nil), "export/*.zip"))
 //
 // Import the events of the project first, with Options.PersonProperties set to formats.PersonNone. Otherwise the events
 // set the oldest value of each property, and these events do not replace it with formats.PersonSetOnce.
@@ -37,7 +38,7 @@ const SkipNoProperties = "no user_properties"
 // Properties have the names that Format gives them. The uuid of an event is derived from the id of the person and the
 // time. Rows of session_start count too. Skipped are rows without an id (SkipNoID) and without properties
 // (SkipNoProperties).
-func PeopleFormat(options *PeopleOptions) hogapi.Format {
+func PeopleFormat(options *PeopleOptions) history.Format {
 	o := record.Options(options)
 	o.Mapping = record.Mapping(o.Mapping)
 	o.PersonProperties = cmp.Or(o.PersonProperties, formats.PersonSetOnce)
@@ -65,7 +66,7 @@ func (p *people) Events() ([]hogapi.Event, error) {
 	}
 	ev := hogapi.Event{Name: "$set", DistinctID: cmp.Or(user, device)}
 	if ev.DistinctID == "" {
-		return nil, hogapi.Skip(SkipNoID)
+		return nil, history.Skip(SkipNoID)
 	}
 	if ev.Timestamp, err = p.when(); err != nil {
 		return nil, err
@@ -79,7 +80,7 @@ func (p *people) Events() ([]hogapi.Event, error) {
 		return nil, err
 	}
 	if !p.props.HasPerson() {
-		return nil, hogapi.Skip(SkipNoProperties)
+		return nil, history.Skip(SkipNoProperties)
 	}
 	ev.UUID = derived("people", ev.Timestamp.Format(time.RFC3339Nano), ev.DistinctID)
 	ev.RawProperties = p.props.Finish("amplitude")

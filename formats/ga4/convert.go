@@ -12,6 +12,7 @@ import (
 
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/formats/internal/record"
+	"github.com/hogapi/hogapi/history"
 	"github.com/hogapi/hogapi/internal/jsonb"
 	"github.com/hogapi/hogapi/internal/records"
 )
@@ -60,7 +61,7 @@ func (c *converter) Events() ([]hogapi.Event, error) {
 	}
 	name := record.Text(c.row.name)
 	if slices.Contains(c.options.Skip, name) {
-		return nil, hogapi.Skip(SkipName)
+		return nil, history.Skip(SkipName)
 	}
 	c.event = hogapi.Event{Name: nameOf(name)}
 	var err error
@@ -171,7 +172,7 @@ func (c *converter) identify() error {
 // personless makes the event one of nobody.
 func (c *converter) personless() error {
 	if !c.options.Personless {
-		return hogapi.Skip(SkipNoID)
+		return history.Skip(SkipNoID)
 	}
 	id := c.event.UUID
 	if id == uuid.Nil {

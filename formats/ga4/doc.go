@@ -1,6 +1,6 @@
 // Package ga4 converts the rows that Google Analytics 4 exports to BigQuery to events.
 //
-//	source := hogapi.FileSource(ga4.Format(nil), "export/events-*.json.gz")
+//	source := history.Files(ga4.Format(nil), "export/events-*.json.gz")
 //
 // # Files
 //
@@ -119,7 +119,7 @@
 // batch_event_index: the uuid is then derived from these, stream_id, both user ids, time, name,
 // event_bundle_sequence_id and params in the order of their names, so that it is the same in all forms and in tables of
 // different age. The tables events_intraday_… and events_… of one day have the same events: import one of them.
-// Older rows get one as [hogapi.FileSource] says. It differs between the forms, so import a day from one form
+// Older rows get one as [history.Files] says. It differs between the forms, so import a day from one form
 // of export only.
 //
 // No event is generated. For a visitor who became a user, formats.Links makes the $identify events.

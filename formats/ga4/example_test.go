@@ -6,6 +6,7 @@ import (
 
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/formats/ga4"
+	"github.com/hogapi/hogapi/history"
 	"github.com/hogapi/hogapi/hogapitest"
 )
 
@@ -15,8 +16,8 @@ func ExampleFormat() {
 		panic(err)
 	}
 
-	source := hogapi.FileSource(ga4.Format(&ga4.Options{Skip: []string{"session_start", "user_engagement"}}), "testdata/export.jsonl")
-	receipt, err := client.Import(context.Background(), source, &hogapi.ImportOptions{ID: "ga4-2024"})
+	source := history.Files(ga4.Format(&ga4.Options{Skip: []string{"session_start", "user_engagement"}}), "testdata/export.jsonl")
+	receipt, err := history.Import(context.Background(), client, source, &history.Options{ID: "ga4-2024"})
 	if err != nil {
 		panic(err)
 	}

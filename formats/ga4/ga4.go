@@ -7,9 +7,9 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/formats"
 	"github.com/hogapi/hogapi/formats/internal/record"
+	"github.com/hogapi/hogapi/history"
 )
 
 // Reasons why rows are skipped.
@@ -38,7 +38,7 @@ type Options struct {
 
 // Format reads rows of the tables events_… of GA4's export to BigQuery, as JSON objects in any of
 // their forms.
-func Format(options *Options) hogapi.Format {
+func Format(options *Options) history.Format {
 	o := record.Options(options)
 	o.Mapping = record.Mapping(o.Mapping)
 	o.Skip = slices.Clone(o.Skip)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/formats/internal/record"
+	"github.com/hogapi/hogapi/history"
 )
 
 // converter makes events of records. It is not changed once it is made.
@@ -190,7 +191,7 @@ func (r *reading) skip() error {
 		case err != nil:
 			return fmt.Errorf("%s: %w", u.from(), err)
 		case holds:
-			return hogapi.Skip(u.text)
+			return history.Skip(u.text)
 		}
 	}
 	return nil

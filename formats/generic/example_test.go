@@ -10,6 +10,7 @@ import (
 
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/formats/generic"
+	"github.com/hogapi/hogapi/history"
 	"github.com/hogapi/hogapi/hogapitest"
 )
 
@@ -38,7 +39,7 @@ func ExampleFormat() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	receipt, err := client.Import(context.Background(), hogapi.FileSource(format, path), &hogapi.ImportOptions{ID: "orders"})
+	receipt, err := history.Import(context.Background(), client, history.Files(format, path), &history.Options{ID: "orders"})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -4,7 +4,7 @@
 //	format, err := generic.Format(&generic.Options{Map: []string{
 //		"event=action", "person=user_id", "person=device_id", "time=when|unix", "uuid=id",
 //	}})
-//	receipt, err := client.Import(ctx, hogapi.FileSource(format, "actions.csv"), options)
+//	receipt, err := client.Import(ctx, history.Files(format, "actions.csv"), options)
 //
 // Each entry of the map is TARGET=SOURCE. The targets are:
 //
@@ -70,7 +70,7 @@
 // A condition of skip on a member of the element leaves out this event alone. If uuid is a member of
 // the element, it is the id of one event. If it is outside of the list, the first event has it, and
 // the uuids of others are derived from it and their numbers. Without an id, uuids are derived from
-// the record and the numbers: see [hogapi.FileSource]. A record has at most 50,000 elements, and 64 MiB of properties in its events.
+// the record and the numbers: see [history.Files]. A record has at most 50,000 elements, and 64 MiB of properties in its events.
 //
 // # Values are read whole or refused
 //
@@ -97,8 +97,8 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/formats/internal/record"
+	"github.com/hogapi/hogapi/history"
 	"github.com/hogapi/hogapi/internal/resume"
 )
 
@@ -106,7 +106,7 @@ import (
 // uuid and anonymous_id.
 type Options struct {
 	Name   string         // of the format: default "generic"; uuids of ids are derived from it
-	Layout hogapi.Layout  // default: decided by how a file begins
+	Layout history.Layout // default: decided by how a file begins
 	Header []string       // the columns of tables without a header
 	Map    []string       // of columns and members, TARGET=SOURCE each
 	Zone   *time.Location // of times without an offset; nil: these are refused
@@ -116,12 +116,12 @@ type Options struct {
 }
 
 // Format returns the format of the options; nil stands for the defaults. The error of a map is a [*MapError].
-func Format(options *Options) (hogapi.Format, error) {
+func Format(options *Options) (history.Format, error) {
 	o, c, err := read(options)
 	if err != nil {
-		return hogapi.Format{}, err
+		return history.Format{}, err
 	}
-	return hogapi.Format{
+	return history.Format{
 		Name: o.Name, Options: o.text(), Layout: o.Layout, Columns: o.Header, CheckColumns: c.check, Convert: c.convert, ID: c.idOf,
 		KeepNulls: record.KeepNulls(o.Mapping),
 	}, nil

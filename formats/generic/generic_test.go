@@ -8,9 +8,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/formats/generic"
 	"github.com/hogapi/hogapi/formats/internal/formattest"
+	"github.com/hogapi/hogapi/history"
 )
 
 // No record panics, and the same record is the same event.
@@ -47,14 +47,14 @@ func TestOtherTables(t *testing.T) {
 		Map:  []string{"event=const:e", "person=user", "time=when|layout:2006-01-02 15:04", "$set.plan=plan", "drop=secret"},
 		Zone: time.UTC,
 	}
-	read := func(options *generic.Options, content string) (hogapi.CheckReport, error) {
+	read := func(options *generic.Options, content string) (history.CheckReport, error) {
 		path := formattest.File(t, "table.csv", content)
 		format, err := generic.Format(options)
 		require.NoError(t, err)
-		return hogapi.Check(t.Context(), hogapi.FileSource(format, path), &hogapi.ImportOptions{ID: "t", MaxRejectShare: -1})
+		return history.Check(t.Context(), history.Files(format, path), &history.Options{ID: "t", MaxRejectShare: -1})
 	}
-	csv := &generic.Options{Layout: hogapi.LayoutCSV, Map: []string{"event=const:e"}}
-	tsv := &generic.Options{Layout: hogapi.LayoutTSV, Map: []string{"event=const:e"}}
+	csv := &generic.Options{Layout: history.LayoutCSV, Map: []string{"event=const:e"}}
+	tsv := &generic.Options{Layout: history.LayoutTSV, Map: []string{"event=const:e"}}
 	for content, cases := range map[string]map[*generic.Options]string{
 		"<!DOCTYPE html><html>not found</html>":        {mapped: "this is HTML or XML", nil: "this is HTML or XML", csv: "this is HTML or XML", tsv: "this is HTML or XML"},
 		"\n<html>\n<body>not, found</body>\n</html>\n": {mapped: "this is HTML or XML", nil: "this is HTML or XML", csv: "this is HTML or XML"},

@@ -11,6 +11,7 @@ import (
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/event"
 	"github.com/hogapi/hogapi/formats/internal/record"
+	"github.com/hogapi/hogapi/history"
 	"github.com/hogapi/hogapi/internal/jsonb"
 )
 
@@ -72,7 +73,7 @@ func (r *reading) events() ([]hogapi.Event, error) {
 		return nil, err
 	}
 	if len(elements) == 0 {
-		return nil, hogapi.Skip("no element in the list " + r.converter.list.from())
+		return nil, history.Skip("no element in the list " + r.converter.list.from())
 	}
 	var events []hogapi.Event
 	size := 0

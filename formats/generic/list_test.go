@@ -15,6 +15,7 @@ import (
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/formats/generic"
 	"github.com/hogapi/hogapi/formats/internal/formattest"
+	"github.com/hogapi/hogapi/history"
 	"github.com/hogapi/hogapi/hogapitest"
 )
 
@@ -45,7 +46,7 @@ func TestEachElementOfAListIsAnEvent(t *testing.T) {
 		`$pageview ann 12:00:00 {"visit":7,"user":{"plan":"pro"},"country":"DE","url":"/a"}`,
 		`buy ann 12:00:05 {"visit":7,"user":{"plan":"pro"},"country":"DE","url":"/b","sum":7.50}`,
 	}, texts)
-	assert.Equal(t, []uuid.UUID{{}, {}}, ids, "which FileSource derives from the record and the number")
+	assert.Equal(t, []uuid.UUID{{}, {}}, ids, "which history.Files derives from the record and the number")
 
 	texts, _, err = eventsOf(t, visit, mappings...)
 	require.NoError(t, err)
@@ -112,7 +113,7 @@ func TestAnImportOfLists(t *testing.T) {
 {"id":3,"user":"ben","hits":[]}
 `
 	path := formattest.File(t, "visits.jsonl", content)
-	formatWith := func(more ...string) hogapi.Format {
+	formatWith := func(more ...string) history.Format {
 		format, err := generic.Format(&generic.Options{Map: append([]string{
 			"[]=hits", "event=hits.e", "person=user", "time=hits.at|unixus", "skip=hits.e|is:test", "*=hits",
 		}, more...)})
@@ -121,13 +122,13 @@ func TestAnImportOfLists(t *testing.T) {
 	}
 	server := hogapitest.New()
 	client := server.Client(t)
-	send := func(id string, source hogapi.Source, handler hogapi.RejectHandler) hogapi.Receipt {
-		receipt, err := client.Import(t.Context(), source, &hogapi.ImportOptions{ID: id, Rejects: handler, MaxRejectShare: -1})
+	send := func(id string, source history.Source, handler hogapi.RejectHandler) hogapi.Receipt {
+		receipt, err := history.Import(t.Context(), client, source, &history.Options{ID: id, Rejects: handler, MaxRejectShare: -1})
 		require.NoError(t, err)
 		return receipt
 	}
 	strict, lenient := formatWith("n=hits.n|number"), formatWith("n=hits.n|number:1234,5")
-	receipt := send("visits", hogapi.FileSource(strict, path), hogapi.RejectFile(rejects))
+	receipt := send("visits", history.Files(strict, path), history.RejectFile(rejects))
 	assert.EqualValues(t, 2, receipt.Acknowledged)
 	assert.EqualValues(t, 2, receipt.Skipped, "an element and a record")
 	assert.EqualValues(t, 1, receipt.Rejected)
@@ -135,21 +136,21 @@ func TestAnImportOfLists(t *testing.T) {
 	require.NoError(t, err)
 	assert.Contains(t, string(text), "element 2 of hits: hits.n: want a number")
 
-	send("visits", hogapi.RejectedRecords(rejects, lenient.Convert), nil)
+	send("visits", history.Rejected(rejects, lenient.Convert), nil)
 	assert.Equal(t, 4, server.Ledger().Unique())
-	send("visits", hogapi.FileSource(lenient, path), nil)
+	send("visits", history.Files(lenient, path), nil)
 	assert.Equal(t, 4, server.Ledger().Unique(), "the same events have the same uuids, wherever they are corrected")
 }
 
 // The tables without a header, of each layout, have all steps.
 func TestStepsInTablesWithoutAHeader(t *testing.T) {
 	t.Parallel()
-	for layout, content := range map[hogapi.Layout]string{
-		hogapi.LayoutCSV: "buy,ann,2024-05-01 14:00,Europe/Berlin,\"1.234,5\",\"{\"\"plan\"\":\"\"pro\"\",\"\"x\"\":1}\",\ntest,ann,2024-05-01 14:00,+02:00,2,,\n",
-		hogapi.LayoutTSV: "buy\tann\t2024-05-01 14:00\tEurope/Berlin\t1.234,5\t{\"plan\":\"pro\",\"x\":1}\t\ntest\tann\t2024-05-01 14:00\t+02:00\t2\t\t\n",
+	for layout, content := range map[history.Layout]string{
+		history.LayoutCSV: "buy,ann,2024-05-01 14:00,Europe/Berlin,\"1.234,5\",\"{\"\"plan\"\":\"\"pro\"\",\"\"x\"\":1}\",\ntest,ann,2024-05-01 14:00,+02:00,2,,\n",
+		history.LayoutTSV: "buy\tann\t2024-05-01 14:00\tEurope/Berlin\t1.234,5\t{\"plan\":\"pro\",\"x\":1}\t\ntest\tann\t2024-05-01 14:00\t+02:00\t2\t\t\n",
 	} {
-		for _, asLayout := range []hogapi.Layout{layout, hogapi.LayoutAny} {
-			if asLayout == hogapi.LayoutAny && layout == hogapi.LayoutTSV {
+		for _, asLayout := range []history.Layout{layout, history.LayoutAny} {
+			if asLayout == history.LayoutAny && layout == history.LayoutTSV {
 				continue // tabs are said by the layout alone
 			}
 			path := formattest.File(t, "table", content)
@@ -158,7 +159,7 @@ func TestStepsInTablesWithoutAHeader(t *testing.T) {
 			}})
 			require.NoError(t, err)
 			server := hogapitest.New()
-			receipt, err := server.Client(t).Import(t.Context(), hogapi.FileSource(format, path), &hogapi.ImportOptions{ID: "t"})
+			receipt, err := history.Import(t.Context(), server.Client(t), history.Files(format, path), &history.Options{ID: "t"})
 			require.NoError(t, err)
 			assert.Equal(t, map[string]int64{"skip=event|is:test": 1}, receipt.Skips)
 			for ev := range server.Ledger().Events() {

@@ -10,6 +10,7 @@ import (
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/formats"
 	"github.com/hogapi/hogapi/formats/internal/record"
+	"github.com/hogapi/hogapi/history"
 	"github.com/hogapi/hogapi/internal/jsonb"
 )
 
@@ -87,7 +88,7 @@ func (c *converter) migration(ev *hogapi.Event) (err error) {
 func (c *converter) user(ev *hogapi.Event) (err error) {
 	id, identity := c.row.Text("user_id"), c.row.Text("identity")
 	if id == "" {
-		return hogapi.Skip(SkipNoID)
+		return history.Skip(SkipNoID)
 	}
 	for _, m := range c.row.Rest {
 		if !record.IsNone(m.Value) && !record.IsReserved(m.Name) {
@@ -100,7 +101,7 @@ func (c *converter) user(ev *hogapi.Event) (err error) {
 		ev.Name, ev.DistinctID, ev.AnonymousID = "$identify", identity, id
 		c.row.Out.AddText("$anon_distinct_id", id)
 	case !c.row.Out.HasPerson() || c.options.PersonProperties == formats.PersonNone:
-		return hogapi.Skip(SkipNoIdentity)
+		return history.Skip(SkipNoIdentity)
 	}
 	ev.Timestamp, err = c.row.Time("joindate")
 	return err
@@ -113,7 +114,7 @@ func (c *converter) event(ev *hogapi.Event) (err error) {
 		user = strings.TrimSpace(second)
 	}
 	if user == "" {
-		return hogapi.Skip(SkipNoID)
+		return history.Skip(SkipNoID)
 	}
 	ev.DistinctID = user
 	if ev.Name, err = c.name(); err != nil {

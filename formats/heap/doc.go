@@ -1,7 +1,7 @@
 // Package heap converts rows of Heap Connect to events.
 //
-//	source := hogapi.FileSource(heap.Format(nil), "export/pageviews-*.csv")
-//	signUps := hogapi.FileSource(heap.Format(&heap.Options{Event: "Sign Up"}), "export/sign_up-*.csv")
+//	source := history.Files(heap.Format(nil), "export/pageviews-*.csv")
+//	signUps := history.Files(heap.Format(&heap.Options{Event: "Sign Up"}), "export/sign_up-*.csv")
 //
 // # Files
 //
@@ -80,7 +80,7 @@
 // user_migrations becomes one that joins from_user_id to to_user_id. Import user_migrations and users before the
 // events, which name only the user_id:
 //
-//	source := hogapi.Concat(migrations, users, events)
+//	source := history.Concat(migrations, users, events)
 //
 // # Tried
 //

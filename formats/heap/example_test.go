@@ -4,13 +4,13 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/formats/heap"
+	"github.com/hogapi/hogapi/history"
 )
 
 func ExampleFormat() {
-	source := hogapi.FileSource(heap.Format(nil), "testdata/pageviews.csv")
-	report, err := hogapi.Check(context.Background(), source, &hogapi.ImportOptions{ID: "heap-2024", MaxRejectShare: -1})
+	source := history.Files(heap.Format(nil), "testdata/pageviews.csv")
+	report, err := history.Check(context.Background(), source, &history.Options{ID: "heap-2024", MaxRejectShare: -1})
 	if err != nil {
 		panic(err)
 	}

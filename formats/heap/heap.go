@@ -9,9 +9,9 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/formats"
 	"github.com/hogapi/hogapi/formats/internal/record"
+	"github.com/hogapi/hogapi/history"
 )
 
 // Reasons why rows are skipped.
@@ -41,7 +41,7 @@ type Options struct {
 
 // Format reads rows of the tables of Heap Connect: pageviews, the tables of single events, all_events, users and
 // user_migrations.
-func Format(options *Options) hogapi.Format {
+func Format(options *Options) history.Format {
 	o := record.Options(options)
 	o.Mapping = record.Mapping(o.Mapping)
 	o.PersonProperties = cmp.Or(o.PersonProperties, formats.PersonSetOnce)
@@ -52,7 +52,7 @@ func Format(options *Options) hogapi.Format {
 		c.row.Out.Policy = o.PersonProperties
 		return c
 	})
-	f.Layout, f.CheckColumns = hogapi.LayoutAny, checkColumns
+	f.Layout, f.CheckColumns = history.LayoutAny, checkColumns
 	return f
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/formats/internal/record"
+	"github.com/hogapi/hogapi/history"
 )
 
 // prefix is of names that something else has already: see [record.Object.Keep].
@@ -72,7 +73,7 @@ func (c *converter) Events() (made []hogapi.Event, err error) {
 		base.DistinctID = "matomo-visit-" + v.row.Text("idSite") + "-" + v.row.Text("idVisit")
 	}
 	if len(v.actions) == 0 {
-		return nil, hogapi.Skip(SkipNoAction)
+		return nil, history.Skip(SkipNoAction)
 	}
 	first, last := &v.actions[0], &v.actions[0]
 	for i := range v.actions {
@@ -91,7 +92,7 @@ func (c *converter) Events() (made []hogapi.Event, err error) {
 	case err != nil:
 		return nil, err
 	case len(made) == 0:
-		return nil, hogapi.Skip(SkipNoAction)
+		return nil, history.Skip(SkipNoAction)
 	}
 	return made, nil
 }
@@ -102,7 +103,7 @@ func (c *converter) nobody() (left []hogapi.Event, err error) {
 		left = c.leaveOut(left, uuid.Nil, SkipNoID)
 	}
 	if len(left) < 2 {
-		return nil, hogapi.Skip(SkipNoID)
+		return nil, history.Skip(SkipNoID)
 	}
 	left[0].UUID = c.ID(true)
 	return left, nil

@@ -1,7 +1,7 @@
 // Package matomo converts visits of Matomo to events.
 //
 //	zone, err := time.LoadLocation("Europe/Paris") // of the site
-//	source := hogapi.FileSource(matomo.Format(&matomo.Options{Zone: zone}), "visits-*.json")
+//	source := history.Files(matomo.Format(&matomo.Options{Zone: zone}), "visits-*.json")
 //
 // # Files
 //

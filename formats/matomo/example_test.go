@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/formats/matomo"
+	"github.com/hogapi/hogapi/history"
 )
 
 func ExampleFormat() {
@@ -14,8 +14,8 @@ func ExampleFormat() {
 	if err != nil {
 		panic(err)
 	}
-	source := hogapi.FileSource(matomo.Format(&matomo.Options{Zone: zone}), "testdata/visits.jsonl")
-	report, err := hogapi.Check(context.Background(), source, &hogapi.ImportOptions{ID: "matomo-2024", MaxRejectShare: -1})
+	source := history.Files(matomo.Format(&matomo.Options{Zone: zone}), "testdata/visits.jsonl")
+	report, err := history.Check(context.Background(), source, &history.Options{ID: "matomo-2024", MaxRejectShare: -1})
 	if err != nil {
 		panic(err)
 	}

@@ -6,8 +6,8 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/formats/internal/record"
+	"github.com/hogapi/hogapi/history"
 )
 
 // Reasons why visits are skipped.
@@ -38,7 +38,7 @@ type Options struct {
 }
 
 // Format reads visits of Matomo's method Live.getLastVisitsDetails as JSON. A visit becomes an event for each action.
-func Format(options *Options) hogapi.Format {
+func Format(options *Options) history.Format {
 	o := record.Options(options)
 	o.Mapping = record.Mapping(o.Mapping)
 	zone := ""
@@ -49,7 +49,7 @@ func Format(options *Options) hogapi.Format {
 		record.Flag("personless", o.Personless), record.Flag("look up ip", o.LookUpIP))
 	o.NoGoals = o.NoGoals || o.countsByPage()
 	f := record.Format("matomo", o.Mapping, text, nil, func() *converter { return newConverter(o) })
-	f.Layout = hogapi.LayoutAny
+	f.Layout = history.LayoutAny
 	f.CheckColumns = func([]string) error {
 		return errors.New("a table of Matomo has visits without their actions, or totals, and so no events: " +
 			"export the visits as JSON with the method Live.getLastVisitsDetails, format=JSON and language=en")

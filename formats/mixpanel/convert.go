@@ -9,6 +9,7 @@ import (
 
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/formats/internal/record"
+	"github.com/hogapi/hogapi/history"
 	"github.com/hogapi/hogapi/internal/jsonb"
 )
 
@@ -102,14 +103,14 @@ func (s *converter) Events() ([]hogapi.Event, error) {
 	}
 	name := record.Text(s.name)
 	if !s.options.KeepDeleted && (name == "$delete" || record.IsTrue(s.get("$is_deleted"))) {
-		return nil, hogapi.Skip(SkipDeleted)
+		return nil, history.Skip(SkipDeleted)
 	}
 	ids, err := s.identify(name)
 	switch {
 	case err != nil:
 		return nil, err
 	case ids.distinct == "":
-		return nil, hogapi.Skip(SkipNoID)
+		return nil, history.Skip(SkipNoID)
 	}
 	at, err := s.when()
 	if err != nil {

@@ -12,6 +12,7 @@ import (
 	"github.com/hogapi/hogapi/formats"
 	"github.com/hogapi/hogapi/formats/internal/formattest"
 	"github.com/hogapi/hogapi/formats/mixpanel"
+	"github.com/hogapi/hogapi/history"
 )
 
 func TestGolden(t *testing.T) {
@@ -104,8 +105,8 @@ func TestWholeKey(t *testing.T) {
 		[]byte(`{"event":"f","properties":{"time":1697379001,"distinct_id":"u","$insert_id":"same"}}`),
 	}
 	for doubles, options := range map[int64]*mixpanel.Options{3: nil, 1: {WholeKey: true}} {
-		report, err := hogapi.Check(t.Context(), hogapi.FileSource(mixpanel.Format(options), formattest.Write(t, records)),
-			&hogapi.ImportOptions{ID: "whole"})
+		report, err := history.Check(t.Context(), history.Files(mixpanel.Format(options), formattest.Write(t, records)),
+			&history.Options{ID: "whole"})
 		require.NoError(t, err)
 		assert.Equal(t, doubles, report.DoubleUUIDs.Count)
 	}

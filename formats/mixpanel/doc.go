@@ -83,7 +83,7 @@
 //
 // The uuid is UUIDv5 of $insert_id in the namespace that PostHog's own importer uses, and name, distinct id and
 // day are the same too: an event that both have imported is one event. The uuid of a record without $insert_id
-// is derived from its content: see [hogapi.FileSource].
+// is derived from its content: see [history.Files].
 //
 // To Mixpanel, two records are the same if name, distinct_id, time and $insert_id are equal. In some exports,
 // several events have one $insert_id. PostHog keeps them apart if their names, persons or days differ, and

@@ -8,6 +8,7 @@ import (
 
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/formats/mixpanel"
+	"github.com/hogapi/hogapi/history"
 	"github.com/hogapi/hogapi/hogapitest"
 )
 
@@ -18,8 +19,8 @@ func ExampleFormat() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	source := hogapi.FileSource(mixpanel.Format(nil), "testdata/orders.jsonl")
-	receipt, err := client.Import(context.Background(), source, &hogapi.ImportOptions{ID: "mixpanel-2024"})
+	source := history.Files(mixpanel.Format(nil), "testdata/orders.jsonl")
+	receipt, err := history.Import(context.Background(), client, source, &history.Options{ID: "mixpanel-2024"})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -50,8 +51,8 @@ func ExampleCheckZone() {
 		log.Fatal(err)
 	}
 	fmt.Printf("%.0f %% are times of %s\n", 100*test.Share(zone), zone)
-	source := hogapi.FileSource(mixpanel.Format(&mixpanel.Options{Zone: zone}), "testdata/local.jsonl")
-	report, err := hogapi.Check(context.Background(), source, &hogapi.ImportOptions{ID: "mixpanel-2022"})
+	source := history.Files(mixpanel.Format(&mixpanel.Options{Zone: zone}), "testdata/local.jsonl")
+	report, err := history.Check(context.Background(), source, &history.Options{ID: "mixpanel-2022"})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -8,9 +8,9 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/formats"
 	"github.com/hogapi/hogapi/formats/internal/record"
+	"github.com/hogapi/hogapi/history"
 )
 
 // Options control how an export is read. Nil stands for the defaults.
@@ -67,7 +67,7 @@ const (
 )
 
 // Format reads the lines of Mixpanel's raw export.
-func Format(options *Options) hogapi.Format {
+func Format(options *Options) history.Format {
 	o := record.Options(options)
 	o.Mapping = record.Mapping(o.Mapping)
 	o.PersonProperties = cmp.Or(o.PersonProperties, formats.PersonSetOnce)

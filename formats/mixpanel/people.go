@@ -12,6 +12,7 @@ import (
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/formats"
 	"github.com/hogapi/hogapi/formats/internal/record"
+	"github.com/hogapi/hogapi/history"
 	"github.com/hogapi/hogapi/internal/jsonb"
 )
 
@@ -56,7 +57,7 @@ var people = record.Table{
 //
 // The uuid of an event is derived from the distinct id and the time, so a later export of the same profile is another
 // event, and the same export is not.
-func PeopleFormat(options *PeopleOptions) hogapi.Format {
+func PeopleFormat(options *PeopleOptions) history.Format {
 	o := record.Options(options)
 	o.Mapping = record.Mapping(o.Mapping)
 	o.PersonProperties = cmp.Or(o.PersonProperties, formats.PersonSetOnce)
@@ -111,7 +112,7 @@ func (p *profiles) ID(bool) uuid.UUID { return uuid.Nil }
 // Events makes the events of the record that was read.
 func (p *profiles) Events() (events []hogapi.Event, err error) {
 	if len(p.list) == 0 {
-		return nil, hogapi.Skip("an empty page")
+		return nil, history.Skip("an empty page")
 	}
 	isFound := false
 	for i, raw := range p.list {
@@ -125,7 +126,7 @@ func (p *profiles) Events() (events []hogapi.Event, err error) {
 		events = append(events, ev)
 	}
 	if !isFound && len(events) == 1 {
-		return nil, hogapi.Skip(SkipNoLastSeen)
+		return nil, history.Skip(SkipNoLastSeen)
 	}
 	return events, nil
 }

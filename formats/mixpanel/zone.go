@@ -12,6 +12,7 @@ import (
 
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/formats/internal/record"
+	"github.com/hogapi/hogapi/history"
 )
 
 // ZoneTest compares the times of an export with the clock of Mixpanel's servers, which many records have too,
@@ -38,11 +39,11 @@ type daysOffset struct {
 // nothing. If a file cannot be read, CheckZone returns the error and the counts of the records before it.
 func CheckZone(ctx context.Context, pathsOrGlobs ...string) (*ZoneTest, error) {
 	test := new(ZoneTest)
-	source := hogapi.FileSource(hogapi.Format{
-		Name: "mixpanel zone test", Layout: hogapi.LayoutJSON,
+	source := history.Files(history.Format{
+		Name: "mixpanel zone test", Layout: history.LayoutJSON,
 		Convert: func(record []byte) ([]hogapi.Event, error) { // of one goroutine
 			test.Add(record)
-			return nil, hogapi.Skip("read")
+			return nil, history.Skip("read")
 		},
 	}, pathsOrGlobs...)
 	for _, err := range source.Events(ctx, hogapi.Position{}) {

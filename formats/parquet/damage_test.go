@@ -20,7 +20,7 @@ import (
 // readAll counts the events before the error of a file.
 func readAll(t *testing.T, options *parquet.Options, path string, after hogapi.Position) (n int, err error) {
 	t.Helper()
-	for _, err := range parquet.FileSource(posthogexport.Format(nil), options, path).Events(t.Context(), after) {
+	for _, err := range parquet.Files(posthogexport.Format(nil), options, path).Events(t.Context(), after) {
 		if err != nil {
 			return n, err
 		}
@@ -58,7 +58,7 @@ func TestTruncated(t *testing.T) {
 func TestDamaged(t *testing.T) {
 	t.Parallel()
 	path := writeParquet(t, "good.parquet", exports(0, 500), 100)
-	want := eventsOf(t, parquet.FileSource(posthogexport.Format(nil), nil, path), hogapi.Position{})
+	want := eventsOf(t, parquet.Files(posthogexport.Format(nil), nil, path), hogapi.Position{})
 	good, err := os.ReadFile(path)
 	require.NoError(t, err)
 	footer := int(binary.LittleEndian.Uint32(good[len(good)-8:]))
@@ -70,7 +70,7 @@ func TestDamaged(t *testing.T) {
 			content[i] ^= byte(1 + random.IntN(255))
 		}
 		n := 0
-		for ev, err := range parquet.FileSource(posthogexport.Format(nil), nil, rewrite(t, content)).Events(t.Context(), hogapi.Position{}) {
+		for ev, err := range parquet.Files(posthogexport.Format(nil), nil, rewrite(t, content)).Events(t.Context(), hogapi.Position{}) {
 			if err != nil {
 				require.ErrorContains(t, err, "bad.parquet")
 				stopped++
@@ -109,7 +109,7 @@ func TestUnreadColumn(t *testing.T) {
 func TestReplaced(t *testing.T) {
 	t.Parallel()
 	path := writeParquet(t, "rows.parquet", exports(0, 50), 100)
-	source := parquet.FileSource(posthogexport.Format(nil), nil, path)
+	source := parquet.Files(posthogexport.Format(nil), nil, path)
 	at := eventsOf(t, source, hogapi.Position{})[20].Position
 	_, err := readAll(t, nil, path, hogapi.Position{Key: "other.parquet#1", Offset: 3})
 	require.ErrorContains(t, err, "no position other.parquet#1")
@@ -131,9 +131,9 @@ func TestReplaced(t *testing.T) {
 	second, err := os.Stat(other)
 	require.NoError(t, err)
 	require.Equal(t, first.Size(), second.Size())
-	at = eventsOf(t, parquet.FileSource(echo, nil, one), hogapi.Position{})[0].Position
+	at = eventsOf(t, parquet.Files(echo, nil, one), hogapi.Position{})[0].Position
 	var last error
-	for _, err := range parquet.FileSource(echo, nil, other).Events(t.Context(), at) {
+	for _, err := range parquet.Files(echo, nil, other).Events(t.Context(), at) {
 		last = err
 	}
 	require.ErrorContains(t, last, "is not the file that it was")

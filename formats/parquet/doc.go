@@ -2,7 +2,7 @@
 // object of its columns. It is a separate module, since it needs github.com/parquet-go/parquet-go.
 //
 //	options := &parquet.Options{Without: posthogexport.Dropped()}
-//	source := parquet.FileSource(posthogexport.Format(nil), options, "export/*.parquet")
+//	source := parquet.Files(posthogexport.Format(nil), options, "export/*.parquet")
 //
 // Columns become
 //
@@ -21,7 +21,7 @@
 // A row with a text that is not UTF-8 is a reject. Every compression within a file can be read, except LZO.
 //
 // Only the columns of Options are read, a page of each at a time: a file of 1 GiB takes less than 256
-// MiB of memory, if its pages have the usual size of about a megabyte. FileSource reads files on a disk; unpack a file
+// MiB of memory, if its pages have the usual size of about a megabyte. history.Files reads files on a disk; unpack a file
 // that was compressed as a whole (.parquet.gz). The name .parquet.zst of PostHog's exports only says how the
 // file is compressed inside.
 //

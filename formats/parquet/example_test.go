@@ -9,19 +9,20 @@ import (
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/formats/parquet"
 	"github.com/hogapi/hogapi/formats/posthogexport"
+	"github.com/hogapi/hogapi/history"
 	"github.com/hogapi/hogapi/hogapitest"
 	"github.com/hogapi/hogapi/reconcile"
 )
 
-func ExampleFileSource() {
+func ExampleFiles() {
 	client, err := hogapi.NewClient(hogapitest.New().ClientOptions(hogapitest.DefaultProject)...) // yours: hogapi.NewClient(hogapi.FromEnv())
 	if err != nil {
 		panic(err)
 	}
 
 	options := &parquet.Options{Columns: posthogexport.Columns()}
-	source := parquet.FileSource(posthogexport.Format(nil), options, "testdata/*.parquet")
-	receipt, err := client.Import(context.Background(), source, &hogapi.ImportOptions{ID: "us-to-eu"})
+	source := parquet.Files(posthogexport.Format(nil), options, "testdata/*.parquet")
+	receipt, err := history.Import(context.Background(), client, source, &history.Options{ID: "us-to-eu"})
 	if err != nil {
 		panic(err)
 	}

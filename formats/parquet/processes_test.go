@@ -25,6 +25,7 @@ import (
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/formats/parquet"
 	"github.com/hogapi/hogapi/formats/posthogexport"
+	"github.com/hogapi/hogapi/history"
 	"github.com/hogapi/hogapi/hogapitest"
 	"github.com/hogapi/hogapi/internal/testevents"
 )
@@ -53,9 +54,9 @@ func importFiles(ctx context.Context, args []string) (hogapi.Receipt, error) {
 	if err != nil {
 		return hogapi.Receipt{}, err
 	}
-	source := parquet.FileSource(posthogexport.Format(nil), &parquet.Options{Columns: posthogexport.Columns()}, args[2:]...)
-	return client.Import(ctx, source, &hogapi.ImportOptions{
-		ID: "kills", Rate: hogapi.Unpaced, Checkpoint: hogapi.FileCheckpoint(filepath.Join(args[1], "checkpoint")),
+	source := parquet.Files(posthogexport.Format(nil), &parquet.Options{Columns: posthogexport.Columns()}, args[2:]...)
+	return history.Import(ctx, client, source, &history.Options{
+		ID: "kills", Rate: hogapi.Unpaced, Checkpoint: history.CheckpointFile(filepath.Join(args[1], "checkpoint")),
 		Delivery: hogapi.DeliveryOptions{Tuning: hogapi.Tuning{MaxInFlight: 500, MaxBatchEvents: 50, Lanes: 4}},
 	})
 }
@@ -145,8 +146,8 @@ func importAlone(path string) error {
 	if err != nil {
 		return err
 	}
-	source := parquet.FileSource(posthogexport.Format(nil), &parquet.Options{Columns: posthogexport.Columns()}, path)
-	receipt, err := client.Import(context.Background(), source, &hogapi.ImportOptions{ID: "memory", Rate: hogapi.Unpaced})
+	source := parquet.Files(posthogexport.Format(nil), &parquet.Options{Columns: posthogexport.Columns()}, path)
+	receipt, err := history.Import(context.Background(), client, source, &history.Options{ID: "memory", Rate: hogapi.Unpaced})
 	if err != nil {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/history"
 	"github.com/hogapi/hogapi/internal/lines"
 )
 
@@ -24,14 +25,14 @@ type Options struct {
 	JSON []string
 }
 
-// FileSource reads events from Parquet files of a format, in the order given. It is [hogapi.FileSource] for
+// Files reads events from Parquet files of a format, in the order given. It is [history.Files] for
 // another form of files: a row is a record, as the package documentation describes. A path may be a pattern of
 // path/filepath.Match that matches at least one file.
 //
 // A position is the name of the file with a digest of its footer, and the number of the row. An import resumes
 // at that row, in its row group, and refuses a changed file. A file that cannot be read, or is damaged, stops
 // the import with an error that names the file and the row.
-func FileSource(format hogapi.Format, options *Options, pathsOrPatterns ...string) hogapi.Source {
+func Files(format history.Format, options *Options, pathsOrPatterns ...string) history.Source {
 	s := &source{}
 	if options != nil {
 		s.options = Options{slices.Clone(options.Columns), slices.Clone(options.Without), slices.Clone(options.JSON)}
@@ -49,18 +50,18 @@ func FileSource(format hogapi.Format, options *Options, pathsOrPatterns ...strin
 	if len(s.options.JSON) > 0 {
 		name += " json [" + strings.Join(s.options.JSON, ",") + "]"
 	}
-	return fileSource{hogapi.RecordSource(name, format, s.read), files}
+	return fileSource{history.Records(name, format, s.read), files}
 }
 
 // fileSource is a source that says which files it reads.
 type fileSource struct {
-	hogapi.Source
+	history.Source
 
 	files *lines.Files
 }
 
 // Unwrap returns the source of the rows.
-func (s fileSource) Unwrap() hogapi.Source { return s.Source }
+func (s fileSource) Unwrap() history.Source { return s.Source }
 
 // Contents are the files, for sources that keep their sorted events.
 func (s fileSource) Contents() ([]lines.Content, error) { return s.files.Contents() }
@@ -71,15 +72,15 @@ type source struct {
 	unfit        error // why there is nothing to read
 }
 
-func (s *source) read(ctx context.Context, after hogapi.Position) iter.Seq2[hogapi.Record, error] {
-	return func(yield func(hogapi.Record, error) bool) {
+func (s *source) read(ctx context.Context, after hogapi.Position) iter.Seq2[history.Record, error] {
+	return func(yield func(history.Record, error) bool) {
 		if err := s.readFiles(ctx, after, yield); err != nil {
-			yield(hogapi.Record{}, err)
+			yield(history.Record{}, err)
 		}
 	}
 }
 
-func (s *source) readFiles(ctx context.Context, after hogapi.Position, yield func(hogapi.Record, error) bool) error {
+func (s *source) readFiles(ctx context.Context, after hogapi.Position, yield func(history.Record, error) bool) error {
 	if s.unfit != nil {
 		return fmt.Errorf("parquet: %w", s.unfit)
 	}
@@ -112,7 +113,7 @@ func (s *source) find(after hogapi.Position) (int, error) {
 	return i, nil
 }
 
-func (s *source) readFile(ctx context.Context, i int, after hogapi.Position, yield func(hogapi.Record, error) bool) (done bool, err error) {
+func (s *source) readFile(ctx context.Context, i int, after hogapi.Position, yield func(history.Record, error) bool) (done bool, err error) {
 	f, err := open(lines.Disk{}, s.paths[i], s.options)
 	if err != nil {
 		return false, fmt.Errorf("parquet: %s: %w", s.names[i], err)
@@ -131,7 +132,7 @@ func (s *source) readFile(ctx context.Context, i int, after hogapi.Position, yie
 		if record, bad = f.tree.object(record[:0]); bad != nil {
 			record = record[:0]
 		}
-		done = ctx.Err() != nil || !yield(hogapi.Record{Raw: slices.Clip(record), Position: hogapi.Position{Key: key, Offset: row}, Err: bad}, nil)
+		done = ctx.Err() != nil || !yield(history.Record{Raw: slices.Clip(record), Position: hogapi.Position{Key: key, Offset: row}, Err: bad}, nil)
 		return !done
 	})
 	switch {

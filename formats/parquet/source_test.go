@@ -20,6 +20,7 @@ import (
 	"github.com/hogapi/hogapi/formats/parquet"
 	"github.com/hogapi/hogapi/formats/posthogexport"
 	"github.com/hogapi/hogapi/formats/warehouse"
+	"github.com/hogapi/hogapi/history"
 	"github.com/hogapi/hogapi/hogapitest"
 )
 
@@ -83,12 +84,12 @@ func exports(from, to int) (rows []exported) {
 }
 
 // echo makes an event of every record, which is its properties.
-var echo = hogapi.Format{Name: "echo", Convert: func(record []byte) ([]hogapi.Event, error) {
+var echo = history.Format{Name: "echo", Convert: func(record []byte) ([]hogapi.Event, error) {
 	return []hogapi.Event{{Name: "row", DistinctID: "ann", Timestamp: begin, RawProperties: record}}, nil
 }}
 
 // eventsOf are the events of a source after a position.
-func eventsOf(t testing.TB, source hogapi.Source, after hogapi.Position) []hogapi.Event {
+func eventsOf(t testing.TB, source history.Source, after hogapi.Position) []hogapi.Event {
 	t.Helper()
 	all := []hogapi.Event{}
 	for ev, err := range source.Events(t.Context(), after) {
@@ -150,7 +151,7 @@ func TestValues(t *testing.T) {
 		{Bytes: []byte("text"), Double: 1e21, Millis: begin, Nanos: begin},
 	}
 	path := writeParquet(t, "values.parquet", rows, 1)
-	got := eventsOf(t, parquet.FileSource(echo, nil, path), hogapi.Position{})
+	got := eventsOf(t, parquet.Files(echo, nil, path), hogapi.Position{})
 	require.Len(t, got, 2)
 	assert.JSONEq(t, `{"text":"a \"text\"\n","bytes":"/wA=","big":9223372036854775807,"small":-7,"unsigned":18446744073709551615,"float":0.1,
 		"double":"NaN","truth":true,"id":"018df7a0-3b1c-7c52-9d1e-0a1b2c3d4e60","millis":"2024-02-29T23:50:00.123Z","nanos":"2024-02-29T23:50:00.123456007Z",
@@ -181,14 +182,14 @@ func TestExport(t *testing.T) {
 	lines := filepath.Join(t.TempDir(), "rows.jsonl")
 	require.NoError(t, os.WriteFile(lines, text.Bytes(), 0o600))
 	options := &parquet.Options{Columns: posthogexport.Columns()}
-	source := parquet.FileSource(posthogexport.Format(nil), options, writeParquet(t, "rows.parquet", rows, 700))
+	source := parquet.Files(posthogexport.Format(nil), options, writeParquet(t, "rows.parquet", rows, 700))
 	assert.Equal(t, "posthogexport (person=set): rows.parquet [uuid,event,distinct_id,properties,elements_chain,timestamp,ip,"+
 		"elements,set,set_once,unset,group_set,people_set,people_set_once]", source.Name())
 
 	want, got := hogapitest.New(), hogapitest.New()
-	_, err := want.Client(t).Import(t.Context(), hogapi.FileSource(posthogexport.Format(nil), lines), &hogapi.ImportOptions{ID: "export", Rate: hogapi.Unpaced})
+	_, err := history.Import(t.Context(), want.Client(t), history.Files(posthogexport.Format(nil), lines), &history.Options{ID: "export", Rate: hogapi.Unpaced})
 	require.NoError(t, err)
-	receipt, err := got.Client(t).Import(t.Context(), source, &hogapi.ImportOptions{ID: "export", Rate: hogapi.Unpaced})
+	receipt, err := history.Import(t.Context(), got.Client(t), source, &history.Options{ID: "export", Rate: hogapi.Unpaced})
 	require.NoError(t, err)
 	assert.EqualValues(t, 3000, receipt.Acknowledged)
 	assert.Equal(t, 3000, want.Ledger().Unique())
@@ -200,7 +201,7 @@ func TestResume(t *testing.T) {
 	t.Parallel()
 	paths := []string{writeParquet(t, "a#1.parquet", exports(0, 250), 60), writeParquet(t, "b.parquet", exports(250, 300), 60)}
 	format := posthogexport.Format(nil)
-	source := parquet.FileSource(format, nil, paths...)
+	source := parquet.Files(format, nil, paths...)
 	all := eventsOf(t, source, hogapi.Position{})
 	require.Len(t, all, 300)
 	for i := range all {
@@ -212,11 +213,11 @@ func TestResume(t *testing.T) {
 func TestColumns(t *testing.T) {
 	t.Parallel()
 	path := writeParquet(t, "rows.parquet", exports(0, 300), 70)
-	got := eventsOf(t, parquet.FileSource(echo, &parquet.Options{Columns: []string{"event", "nothing", "elements_chain"}}, path), hogapi.Position{})
+	got := eventsOf(t, parquet.Files(echo, &parquet.Options{Columns: []string{"event", "nothing", "elements_chain"}}, path), hogapi.Position{})
 	require.Len(t, got, 300)
 	assert.JSONEq(t, `{"event":"$autocapture","elements_chain":"button:text=\"Buy\""}`, string(got[5].RawProperties))
 	assert.JSONEq(t, `{"event":"$pageview","elements_chain":null}`, string(got[299].RawProperties))
-	without := parquet.FileSource(echo, &parquet.Options{Columns: []string{"event", "uuid", "elements_chain"}, Without: []string{"uuid", "nothing"}}, path)
+	without := parquet.Files(echo, &parquet.Options{Columns: []string{"event", "uuid", "elements_chain"}, Without: []string{"uuid", "nothing"}}, path)
 	assert.Equal(t, "echo: rows.parquet [event,uuid,elements_chain] without [uuid,nothing]", without.Name())
 	for i, ev := range eventsOf(t, without, hogapi.Position{}) {
 		require.Equal(t, got[i].RawProperties, ev.RawProperties)
@@ -233,15 +234,15 @@ func TestJSONColumns(t *testing.T) {
 	}
 	object, broken, empty := "{\"a\": [1,\n2]}", `{"a":`, ""
 	path := writeParquet(t, "rows.parquet", []row{{"a", &object, 1}, {"b", &broken, 2}, {"c", nil, 3}, {"d", &empty, 4}}, 10)
-	got := eventsOf(t, parquet.FileSource(echo, &parquet.Options{JSON: []string{"properties", "n", "nothing"}}, path), hogapi.Position{})
+	got := eventsOf(t, parquet.Files(echo, &parquet.Options{JSON: []string{"properties", "n", "nothing"}}, path), hogapi.Position{})
 	for i, want := range []string{
 		"{\"event\":\"a\",\"properties\":{\"a\": [1,\n2]},\"n\":1}", `{"event":"b","properties":"{\"a\":","n":2}`, `{"event":"c","properties":null,"n":3}`, `{"event":"d","properties":"","n":4}`,
 	} {
 		assert.Equal(t, want, string(got[i].RawProperties))
 	}
 	export := writeParquet(t, "export.parquet", exports(0, 300), 70)
-	texts := eventsOf(t, parquet.FileSource(posthogexport.Format(nil), nil, export), hogapi.Position{})
-	for i, ev := range eventsOf(t, parquet.FileSource(posthogexport.Format(nil), &parquet.Options{JSON: []string{"properties"}}, export), hogapi.Position{}) {
+	texts := eventsOf(t, parquet.Files(posthogexport.Format(nil), nil, export), hogapi.Position{})
+	for i, ev := range eventsOf(t, parquet.Files(posthogexport.Format(nil), &parquet.Options{JSON: []string{"properties"}}, export), hogapi.Position{}) {
 		assert.Equal(t, [2]string{texts[i].UUID.String(), string(texts[i].RawProperties)}, [2]string{ev.UUID.String(), string(ev.RawProperties)})
 	}
 }
@@ -273,7 +274,7 @@ func TestRareValues(t *testing.T) {
 		},
 		{Old: deprecated.Int96{0, 1, 2_440_587}, Long: [9]byte{0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xfe}},
 	}
-	got := eventsOf(t, parquet.FileSource(echo, nil, writeParquet(t, "rare.parquet", rows, 9)), hogapi.Position{})
+	got := eventsOf(t, parquet.Files(echo, nil, writeParquet(t, "rare.parquet", rows, 9)), hogapi.Position{})
 	require.Len(t, got, 2)
 	assert.JSONEq(t, `{"items":[{"name":"a","inner":[{"a":"1","b":"2"},{"a":"3","b":"4"}]},{"name":"b","inner":[]},{"name":"c","inner":[{"a":"5","b":"6"}]}],
 		"singles":[{"x":"7"},{"x":"8"}],"old":"1970-01-02T00:00:00.000000005Z","long":"18446744073709551.623"}`, string(got[0].RawProperties))
@@ -291,7 +292,7 @@ func TestManyValuesInAPage(t *testing.T) {
 		rows[i].N = int64(i)
 	}
 	for _, perGroup := range []int{1, 127, 128, 129, 256, 1000} {
-		source := parquet.FileSource(echo, nil, writeParquet(t, "n.parquet", rows, perGroup))
+		source := parquet.Files(echo, nil, writeParquet(t, "n.parquet", rows, perGroup))
 		assert.Equal(t, "echo: n.parquet", source.Name())
 		for i, ev := range eventsOf(t, source, hogapi.Position{}) {
 			require.Equal(t, fmt.Sprintf(`{"n":%d}`, i), string(ev.RawProperties))
@@ -318,8 +319,8 @@ func TestWarehouse(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "pages.csv")
 	require.NoError(t, os.WriteFile(path, []byte("id,anonymous_id,user_id,url,context_screen_width,timestamp\n"+
 		"p-1,a-1,,https://shop.example/,1440,2024-02-29 23:59:58.012\np-2,a-1,u-1,https://shop.example/cart,390,2024-03-01 00:00:58.012\n"), 0o600))
-	texts := eventsOf(t, hogapi.FileSource(warehouse.Segment(nil, nil), path), hogapi.Position{})
-	typed := eventsOf(t, parquet.FileSource(warehouse.Segment(nil, nil), nil, writeParquet(t, "pages.parquet", rows, 1)), hogapi.Position{})
+	texts := eventsOf(t, history.Files(warehouse.Segment(nil, nil), path), hogapi.Position{})
+	typed := eventsOf(t, parquet.Files(warehouse.Segment(nil, nil), nil, writeParquet(t, "pages.parquet", rows, 1)), hogapi.Position{})
 	require.Len(t, typed, 2)
 	for i, ev := range typed {
 		assert.Equal(t, texts[i].UUID, ev.UUID)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/formats/internal/record"
+	"github.com/hogapi/hogapi/history"
 	"github.com/hogapi/hogapi/internal/jsonb"
 )
 
@@ -70,7 +71,7 @@ func (c *converter) Events() ([]hogapi.Event, error) {
 	case err != nil:
 		return nil, err
 	case visitor == "":
-		return nil, hogapi.Skip(SkipNoID)
+		return nil, history.Skip(SkipNoID)
 	}
 	if _, err := record.Identify(&ev, "visitorId", c.row.Get("visitorId"), "oldVisitorId", c.row.Get("oldVisitorId")); err != nil {
 		return nil, err

@@ -4,13 +4,13 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/formats/pendo"
+	"github.com/hogapi/hogapi/history"
 )
 
 func ExampleFormat() {
-	source := hogapi.FileSource(pendo.Format(nil), "testdata/guide_event.csv")
-	report, err := hogapi.Check(context.Background(), source, &hogapi.ImportOptions{ID: "pendo-2024", MaxRejectShare: -1})
+	source := history.Files(pendo.Format(nil), "testdata/guide_event.csv")
+	report, err := history.Check(context.Background(), source, &history.Options{ID: "pendo-2024", MaxRejectShare: -1})
 	if err != nil {
 		panic(err)
 	}

@@ -9,9 +9,9 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/formats"
 	"github.com/hogapi/hogapi/formats/internal/record"
+	"github.com/hogapi/hogapi/history"
 )
 
 // SkipNoID is why events are skipped that have no visitorId.
@@ -33,7 +33,7 @@ type Options struct {
 }
 
 // Format reads single events of Pendo: events of guides and polls from its API or a loader, and events of Data Sync.
-func Format(options *Options) hogapi.Format {
+func Format(options *Options) history.Format {
 	o := record.Options(options)
 	o.Mapping = record.Mapping(o.Mapping)
 	o.GroupType = cmp.Or(o.GroupType, "account")
@@ -42,7 +42,7 @@ func Format(options *Options) hogapi.Format {
 	f := record.Format("pendo", o.Mapping, text, nil, func() *converter {
 		return &converter{options: o, row: record.NewRows(table, prefix)}
 	})
-	f.Layout, f.CheckColumns = hogapi.LayoutAny, checkColumns
+	f.Layout, f.CheckColumns = history.LayoutAny, checkColumns
 	return f
 }
 

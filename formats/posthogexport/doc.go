@@ -1,10 +1,10 @@
 // Package posthogexport converts the rows that PostHog's own batch exports write to events, for an import into
 // another project.
 //
-//	source := hogapi.FileSource(posthogexport.Format(nil), "export/*.jsonl.gz")
+//	source := history.Files(posthogexport.Format(nil), "export/*.jsonl.gz")
 //
 // It was written from PostHog's documentation and code, without a file of a real export. Read the report of
-// [hogapi.Check] on your files before you import them, and report differences.
+// [history.Check] on your files before you import them, and report differences.
 //
 // # Files
 //

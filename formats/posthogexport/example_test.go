@@ -6,6 +6,7 @@ import (
 
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/formats/posthogexport"
+	"github.com/hogapi/hogapi/history"
 	"github.com/hogapi/hogapi/hogapitest"
 )
 
@@ -15,8 +16,8 @@ func ExampleFormat() {
 		panic(err)
 	}
 
-	source := hogapi.FileSource(posthogexport.Format(nil), "testdata/export.jsonl")
-	receipt, err := client.Import(context.Background(), source, &hogapi.ImportOptions{ID: "posthogexport-2024"})
+	source := history.Files(posthogexport.Format(nil), "testdata/export.jsonl")
+	receipt, err := history.Import(context.Background(), client, source, &history.Options{ID: "posthogexport-2024"})
 	if err != nil {
 		panic(err)
 	}

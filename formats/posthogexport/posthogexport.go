@@ -6,9 +6,9 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/formats"
 	"github.com/hogapi/hogapi/formats/internal/record"
+	"github.com/hogapi/hogapi/history"
 )
 
 // Options control how rows become events. Nil stands for the defaults.
@@ -37,7 +37,7 @@ var dropped = []string{
 }
 
 // Format reads rows of the events model of a batch export, as JSON objects.
-func Format(options *Options) hogapi.Format {
+func Format(options *Options) history.Format {
 	o := record.Options(options)
 	o.PersonProperties = cmp.Or(o.PersonProperties, formats.PersonSet)
 	return record.AsIs("posthogexport", record.PersonText(o.PersonProperties), o.PersonProperties.Check(),

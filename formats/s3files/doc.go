@@ -1,9 +1,9 @@
-// Package s3files reads the objects of an S3 bucket as a file system, for hogapi.FileSourceFS: an import reads them
+// Package s3files reads the objects of an S3 bucket as a file system, for history.FilesFS: an import reads them
 // directly from the bucket. So does a comparison of rows, by reconcile.JSONLines and parquet.Rows. It is a separate
 // module, since it needs github.com/aws/aws-sdk-go-v2.
 //
 //	files := s3files.New(ctx, s3.NewFromConfig(config), "bucket", "exports/mixpanel")
-//	source := hogapi.FileSourceFS(mixpanel.Format(nil), files, "2024/*.json.gz")
+//	source := history.FilesFS(mixpanel.Format(nil), files, "2024/*.json.gz")
 //
 // Keys, region, endpoint and the retries of requests come from the *s3.Client. It needs the
 // permission s3:GetObject, and for patterns s3:ListBucket.
@@ -20,7 +20,7 @@
 //
 // An object is read in ranges of 256 KiB at first, and of up to 4 MiB later, into one buffer for each open
 // file. A body that is cut off is continued at the same byte, until 5 tries in a row have brought no byte. A
-// packed object of up to ImportOptions.VerifyArchiveBytes is read twice: set that to -1 to read it once.
+// packed object of up to history.Options.VerifyArchiveBytes is read twice: set that to -1 to read it once.
 // Listing takes a request for each 1,000 keys, and about 300 bytes of memory for each key.
 //
 // # Not promised

@@ -14,6 +14,7 @@ import (
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/formats/posthogexport"
 	"github.com/hogapi/hogapi/formats/s3files"
+	"github.com/hogapi/hogapi/history"
 	"github.com/hogapi/hogapi/hogapitest"
 )
 
@@ -29,8 +30,8 @@ func ExampleNew() {
 	}
 
 	files := s3files.New(ctx, bucket, "exports", "posthog")
-	source := hogapi.FileSourceFS(files, posthogexport.Format(nil), "2024/*.jsonl")
-	receipt, err := client.Import(ctx, source, &hogapi.ImportOptions{ID: "us-to-eu"})
+	source := history.FilesFS(files, posthogexport.Format(nil), "2024/*.jsonl")
+	receipt, err := history.Import(ctx, client, source, &history.Options{ID: "us-to-eu"})
 	if err != nil {
 		panic(err)
 	}

@@ -18,12 +18,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/history"
 	"github.com/hogapi/hogapi/hogapitest"
 	"github.com/hogapi/hogapi/internal/testevents"
 )
 
 // orders is a format without ids, so that uuids are derived from records.
-var orders = hogapi.Format{Name: "orders", Convert: func(record []byte) ([]hogapi.Event, error) {
+var orders = history.Format{Name: "orders", Convert: func(record []byte) ([]hogapi.Event, error) {
 	var o struct {
 		Who string
 		N   int
@@ -69,13 +70,13 @@ func storedOf(server *hogapitest.Server) map[uuid.UUID]string {
 	return all
 }
 
-func options(checkpoint string) *hogapi.ImportOptions {
-	o := &hogapi.ImportOptions{
+func options(checkpoint string) *history.Options {
+	o := &history.Options{
 		ID: "orders", Rate: hogapi.Unpaced,
 		Delivery: hogapi.DeliveryOptions{Tuning: hogapi.Tuning{MaxInFlight: 600, MaxBatchEvents: 100, Lanes: 2}},
 	}
 	if checkpoint != "" {
-		o.Checkpoint = hogapi.FileCheckpoint(checkpoint)
+		o.Checkpoint = history.CheckpointFile(checkpoint)
 	}
 	return o
 }
@@ -117,7 +118,7 @@ func TestImportIsThatOfFiles(t *testing.T) {
 		require.NoError(t, os.WriteFile(filepath.Join(folder, name), text, 0o600))
 	}
 	want := hogapitest.New()
-	receipt, err := want.Client(t).Import(t.Context(), hogapi.FileSource(orders, filepath.Join(folder, "*")), options(""))
+	receipt, err := history.Import(t.Context(), want.Client(t), history.Files(orders, filepath.Join(folder, "*")), options(""))
 	require.NoError(t, err)
 	require.EqualValues(t, 4*n, receipt.Acknowledged)
 	require.Equal(t, 4*n, want.Ledger().Unique(), "equal records are different events")
@@ -128,8 +129,8 @@ func TestImportIsThatOfFiles(t *testing.T) {
 	for stopped := true; stopped; runs++ {
 		require.Less(t, runs, 200)
 		ctx, cancel := context.WithCancel(t.Context())
-		source := hogapi.FileSourceFS(s.files("exports"), orders, "2024/*")
-		receipt, err = endingAfter(t, server, 8, cancel).Import(ctx, source, options(checkpoint))
+		source := history.FilesFS(s.files("exports"), orders, "2024/*")
+		receipt, err = history.Import(ctx, endingAfter(t, server, 8, cancel), source, options(checkpoint))
 		stopped = ctx.Err() != nil && err != nil
 		if !stopped {
 			require.NoError(t, err)
@@ -153,19 +154,19 @@ func TestReplacedBetweenRuns(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	first := endingAfter(t, server, 8, cancel)
-	_, err := first.Import(ctx, hogapi.FileSourceFS(s.files(""), orders, "*"), options(checkpoint))
+	_, err := history.Import(ctx, first, history.FilesFS(s.files(""), orders, "*"), options(checkpoint))
 	require.ErrorIs(t, err, context.Canceled)
 	sent := server.Ledger().Len()
 
 	other := bytes.Clone(content)
 	copy(other[len(other)-300:], bytes.ReplaceAll(other[len(other)-300:], []byte("person"), []byte("PERSON"))) // behind all that a run compares
 	s.put("a.json", other)
-	_, err = server.Client(t).Import(t.Context(), hogapi.FileSourceFS(s.files(""), orders, "*"), options(checkpoint))
+	_, err = history.Import(t.Context(), server.Client(t), history.FilesFS(s.files(""), orders, "*"), options(checkpoint))
 	require.ErrorContains(t, err, "it is another one, or was changed")
 	require.Equal(t, sent, server.Ledger().Len())
 
 	s.put("a.json", content)
-	receipt, err := server.Client(t).Import(t.Context(), hogapi.FileSourceFS(s.files(""), orders, "*"), options(checkpoint))
+	receipt, err := history.Import(t.Context(), server.Client(t), history.FilesFS(s.files(""), orders, "*"), options(checkpoint))
 	require.NoError(t, err)
 	require.EqualValues(t, 6000, receipt.Acknowledged)
 }
@@ -184,7 +185,7 @@ func TestReplacedDuringARun(t *testing.T) {
 		return false
 	})
 	server := hogapitest.New()
-	_, err := server.Client(t).Import(t.Context(), hogapi.FileSourceFS(s.files(""), orders, "*"), options(""))
+	_, err := history.Import(t.Context(), server.Client(t), history.FilesFS(s.files(""), orders, "*"), options(""))
 	require.ErrorContains(t, err, "was replaced or changed")
 	stop := new(hogapi.StopError)
 	require.ErrorAs(t, err, &stop)
@@ -202,10 +203,10 @@ func TestListingIsDenied(t *testing.T) {
 	s.setFault(func(w http.ResponseWriter, r *http.Request) bool {
 		return r.URL.Query().Has("list-type") && refuse(w, 403, "AccessDenied", "Access Denied")
 	})
-	_, err := hogapitest.New().Client(t).Import(t.Context(), hogapi.FileSourceFS(s.files(""), orders, "*/*.json"), options(""))
+	_, err := history.Import(t.Context(), hogapitest.New().Client(t), history.FilesFS(s.files(""), orders, "*/*.json"), options(""))
 	require.ErrorContains(t, err, "s3:ListBucket")
 
-	receipt, err := hogapitest.New().Client(t).Import(t.Context(), hogapi.FileSourceFS(s.files(""), orders, "2024/a.json"), options(""))
+	receipt, err := history.Import(t.Context(), hogapitest.New().Client(t), history.FilesFS(s.files(""), orders, "2024/a.json"), options(""))
 	require.NoError(t, err, "its files can be named")
 	require.EqualValues(t, 10, receipt.Acknowledged)
 }

@@ -148,7 +148,7 @@ func (i *info) Mode() fs.FileMode {
 	return 0o444
 }
 
-// Version identifies the content: see hogapi.FileSourceFS.
+// Version identifies the content: see history.FilesFS.
 func (i *info) Version() string { return i.etag }
 
 type folder struct {

@@ -11,6 +11,7 @@ import (
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/formats"
 	"github.com/hogapi/hogapi/formats/internal/record"
+	"github.com/hogapi/hogapi/history"
 	"github.com/hogapi/hogapi/internal/jsonb"
 )
 
@@ -71,7 +72,7 @@ func (c *converter) Events() ([]hogapi.Event, error) {
 		return nil, err
 	}
 	if c.kind == kindGroup && c.options.NoGroups {
-		return nil, hogapi.Skip(SkipGroup)
+		return nil, history.Skip(SkipGroup)
 	}
 	c.event = hogapi.Event{UUID: uuidOf(c.call.messageID)}
 	hasID, err := record.Identify(&c.event, "userId", c.call.userID, "anonymousId", c.call.anonymousID)
@@ -79,14 +80,14 @@ func (c *converter) Events() ([]hogapi.Event, error) {
 		return nil, err
 	}
 	if !hasID {
-		return nil, hogapi.Skip(SkipNoID)
+		return nil, history.Skip(SkipNoID)
 	}
 	c.visitor, _ = record.ID("", c.call.anonymousID) // as Identify has read it
 	if c.event.Timestamp, err = c.call.time(); err != nil {
 		return nil, err
 	}
 	if c.event.Timestamp.IsZero() {
-		return nil, hogapi.Skip(SkipNoTime)
+		return nil, history.Skip(SkipNoTime)
 	}
 	if err := c.properties(); err != nil {
 		return nil, err

@@ -1,6 +1,6 @@
 // Package segment converts the calls that Segment and RudderStack write to files to events.
 //
-//	source := hogapi.FileSource(segment.Format(&segment.Options{GroupType: "company"}), "segment-logs/*/*.gz")
+//	source := history.Files(segment.Format(&segment.Options{GroupType: "company"}), "segment-logs/*/*.gz")
 //
 // # Files
 //
@@ -103,7 +103,7 @@
 // # Identity
 //
 // The uuid is the messageId where that is a UUID, else a version 5 uuid of it; without a messageId
-// it is derived as [hogapi.FileSource] says. Segment's live PostHog destination uses ids of its
+// it is derived as [history.Files] says. Segment's live PostHog destination uses ids of its
 // own: cut history and live events by time.
 //
 // An identify call merges its anonymousId into its userId, as it did live, at its place in the file. Two users that
@@ -113,5 +113,5 @@
 // traits of the context are the state of the user at that time: they stay in the event's context.
 //
 // A call is at most one event. PostHog does not bill events that are older than 48 hours
-// when it is imported: see [hogapi.Client.Import].
+// when it is imported: see [history.Import].
 package segment

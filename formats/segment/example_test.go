@@ -6,6 +6,7 @@ import (
 
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/formats/segment"
+	"github.com/hogapi/hogapi/history"
 	"github.com/hogapi/hogapi/hogapitest"
 )
 
@@ -15,8 +16,8 @@ func ExampleFormat() {
 		panic(err)
 	}
 
-	source := hogapi.FileSource(segment.Format(&segment.Options{GroupType: "company"}), "testdata/export.jsonl")
-	receipt, err := client.Import(context.Background(), source, &hogapi.ImportOptions{ID: "segment-2024"})
+	source := history.Files(segment.Format(&segment.Options{GroupType: "company"}), "testdata/export.jsonl")
+	receipt, err := history.Import(context.Background(), client, source, &history.Options{ID: "segment-2024"})
 	if err != nil {
 		panic(err)
 	}

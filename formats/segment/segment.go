@@ -6,9 +6,9 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/formats"
 	"github.com/hogapi/hogapi/formats/internal/record"
+	"github.com/hogapi/hogapi/history"
 )
 
 // Reasons why calls are skipped.
@@ -44,7 +44,7 @@ type Options struct {
 
 // Format reads the calls that Segment and RudderStack write to files: track, page, screen,
 // identify, group and alias, one JSON object each.
-func Format(options *Options) hogapi.Format {
+func Format(options *Options) history.Format {
 	o := record.Options(options)
 	o.Mapping = record.Mapping(o.Mapping)
 	o.PersonProperties = cmp.Or(o.PersonProperties, formats.PersonSetOnce)

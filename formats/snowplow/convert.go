@@ -9,6 +9,7 @@ import (
 
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/formats/internal/record"
+	"github.com/hogapi/hogapi/history"
 )
 
 // prefix is of names that something else has already: see [record.Object.Keep].
@@ -44,7 +45,7 @@ func (c *converter) ID(bool) uuid.UUID {
 func (c *converter) Events() ([]hogapi.Event, error) {
 	kind := c.row.Text("event")
 	if kind == pagePing && !c.options.KeepPagePings {
-		return nil, hogapi.Skip(SkipPagePing)
+		return nil, history.Skip(SkipPagePing)
 	}
 	if err := c.contexts.read(c.row.Get("contexts"), c.row.Get("derived_contexts")); err != nil {
 		return nil, err
@@ -59,7 +60,7 @@ func (c *converter) Events() ([]hogapi.Event, error) {
 	}
 	ev := hogapi.Event{Name: name, UUID: c.ID(true)}
 	if hasID, err := c.identify(&ev); err != nil || !hasID {
-		return nil, cmp.Or(err, hogapi.Skip(SkipNoID))
+		return nil, cmp.Or(err, history.Skip(SkipNoID))
 	}
 	if ev.Timestamp, err = c.row.Time("true_tstamp", "derived_tstamp", "collector_tstamp"); err != nil {
 		return nil, err

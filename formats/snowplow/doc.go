@@ -1,6 +1,6 @@
 // Package snowplow converts enriched events of Snowplow to events.
 //
-//	source := hogapi.FileSource(snowplow.Format(nil), "enriched/*.gz")
+//	source := history.Files(snowplow.Format(nil), "enriched/*.gz")
 //
 // # Files
 //
@@ -104,7 +104,7 @@
 // The id of a session does not tell when it began. The property snowplow_session_id has it ([SessionKey]), and
 // formats.Sessions makes sessions of it, which PostHog's web analytics needs:
 //
-//	sorted := formats.Sorted(hogapi.FileSource(snowplow.Format(nil), "enriched/*.gz"), "work")
+//	sorted := formats.Sorted(history.Files(snowplow.Format(nil), "enriched/*.gz"), "work")
 //	source := formats.Sessions(sorted, &formats.SessionOptions{Key: snowplow.SessionKey})
 //
 // # Skipped and rejected

@@ -4,13 +4,13 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/formats/snowplow"
+	"github.com/hogapi/hogapi/history"
 )
 
 func ExampleFormat() {
-	source := hogapi.FileSource(snowplow.Format(nil), "testdata/enriched.tsv")
-	report, err := hogapi.Check(context.Background(), source, &hogapi.ImportOptions{ID: "snowplow-2024", MaxRejectShare: -1})
+	source := history.Files(snowplow.Format(nil), "testdata/enriched.tsv")
+	report, err := history.Check(context.Background(), source, &history.Options{ID: "snowplow-2024", MaxRejectShare: -1})
 	if err != nil {
 		panic(err)
 	}

@@ -5,9 +5,9 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/formats"
 	"github.com/hogapi/hogapi/formats/internal/record"
+	"github.com/hogapi/hogapi/history"
 )
 
 // Reasons why events are skipped.
@@ -41,15 +41,15 @@ type Options struct {
 }
 
 // Format reads enriched events of Snowplow.
-func Format(options *Options) hogapi.Format {
+func Format(options *Options) history.Format {
 	o := record.Options(options)
 	o.Mapping = record.Mapping(o.Mapping)
 	text := record.OptionsText(", ", record.Flag("names", o.HasNames), record.Flag("page pings", o.KeepPagePings),
 		record.Flag("fingerprints", o.Fingerprints), record.Flag("user agent", o.UserAgent != nil), record.Flag("look up ip", o.LookUpIP))
 	f := record.Format("snowplow", o.Mapping, text, nil, func() *converter { return newConverter(o) })
-	f.Layout = hogapi.LayoutAny
+	f.Layout = history.LayoutAny
 	if !o.HasNames {
-		f.Layout, f.Columns = hogapi.LayoutTSV, slices.Clone(columns)
+		f.Layout, f.Columns = history.LayoutTSV, slices.Clone(columns)
 	}
 	return f
 }

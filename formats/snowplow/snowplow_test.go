@@ -15,6 +15,7 @@ import (
 	"github.com/hogapi/hogapi/formats"
 	"github.com/hogapi/hogapi/formats/internal/formattest"
 	"github.com/hogapi/hogapi/formats/snowplow"
+	"github.com/hogapi/hogapi/history"
 )
 
 func agent(string) formats.Agent {
@@ -48,7 +49,7 @@ func TestAnotherNumberOfValues(t *testing.T) {
 	require.NoError(t, err)
 	good, _, _ := strings.Cut(string(text), "\n")
 	path := formattest.File(t, "part", "shop\tweb\n"+good+"\n")
-	report, err := hogapi.Check(t.Context(), hogapi.FileSource(snowplow.Format(nil), path), &hogapi.ImportOptions{ID: "snowplow", MaxRejectShare: -1})
+	report, err := history.Check(t.Context(), history.Files(snowplow.Format(nil), path), &history.Options{ID: "snowplow", MaxRejectShare: -1})
 	require.NoError(t, err)
 	assert.EqualValues(t, []int64{1, 1}, []int64{report.Good, report.Rejected})
 }
@@ -118,7 +119,7 @@ func TestLiveValues(t *testing.T) {
 // The vendor's ids of sessions become sessions.
 func TestSessions(t *testing.T) {
 	t.Parallel()
-	source := hogapi.FileSource(snowplow.Format(nil), filepath.Join("testdata", "enriched.tsv"))
+	source := history.Files(snowplow.Format(nil), filepath.Join("testdata", "enriched.tsv"))
 	sorted := formats.Sorted(source, t.TempDir())
 	var sessions []string
 	for ev, err := range formats.Sessions(sorted, &formats.SessionOptions{Key: snowplow.SessionKey}).Events(t.Context(), hogapi.Position{}) {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/formats/internal/record"
+	"github.com/hogapi/hogapi/history"
 	"github.com/hogapi/hogapi/internal/jsonb"
 )
 
@@ -72,7 +73,7 @@ func (c *converter) Events() ([]hogapi.Event, error) {
 	case typeView:
 		ev.Name = "$pageview"
 	case typePerformance:
-		return nil, hogapi.Skip(SkipPerformance)
+		return nil, history.Skip(SkipPerformance)
 	case typeEvent, "":
 		if ev.Name = name; name == "" {
 			return nil, record.Want("event_name", "the name of the event", nil)
@@ -89,7 +90,7 @@ func (c *converter) Events() ([]hogapi.Event, error) {
 		return nil, err
 	}
 	if !hasID {
-		return nil, hogapi.Skip(SkipNoID)
+		return nil, history.Skip(SkipNoID)
 	}
 	if ev.Timestamp, err = c.row.Time("created_at"); err != nil {
 		return nil, err

@@ -1,6 +1,6 @@
 // Package umami converts rows of Umami's table website_event to events.
 //
-//	source := hogapi.FileSource(umami.Format(nil), "website_event.csv")
+//	source := history.Files(umami.Format(nil), "website_event.csv")
 //
 // # Files
 //
@@ -81,7 +81,7 @@
 // The id of a visit does not tell when it began. The property umami_visit_id has it ([SessionKey]), and
 // formats.Sessions makes sessions of it, which PostHog's web analytics needs:
 //
-//	sorted := formats.Sorted(hogapi.FileSource(umami.Format(nil), "website_event.csv"), "work")
+//	sorted := formats.Sorted(history.Files(umami.Format(nil), "website_event.csv"), "work")
 //	source := formats.Sessions(sorted, &formats.SessionOptions{Key: umami.SessionKey})
 //
 // # Skipped and rejected

@@ -4,13 +4,13 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/formats/umami"
+	"github.com/hogapi/hogapi/history"
 )
 
 func ExampleFormat() {
-	source := hogapi.FileSource(umami.Format(nil), "testdata/website_event.csv")
-	report, err := hogapi.Check(context.Background(), source, &hogapi.ImportOptions{ID: "umami-2024", MaxRejectShare: -1})
+	source := history.Files(umami.Format(nil), "testdata/website_event.csv")
+	report, err := history.Check(context.Background(), source, &history.Options{ID: "umami-2024", MaxRejectShare: -1})
 	if err != nil {
 		panic(err)
 	}

@@ -3,8 +3,8 @@ package umami
 import (
 	"github.com/google/uuid"
 
-	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/formats/internal/record"
+	"github.com/hogapi/hogapi/history"
 )
 
 // Reasons why events are skipped.
@@ -27,13 +27,13 @@ type Options struct {
 }
 
 // Format reads rows of Umami's table website_event, with the columns of its sessions.
-func Format(options *Options) hogapi.Format {
+func Format(options *Options) history.Format {
 	o := record.Options(options)
 	o.Mapping = record.Mapping(o.Mapping)
 	f := record.Format("umami", o.Mapping, record.Flag("look up ip", o.LookUpIP), nil, func() *converter {
 		return &converter{options: o, row: record.NewRows(table, prefix)}
 	})
-	f.Layout, f.CheckColumns = hogapi.LayoutAny, checkColumns
+	f.Layout, f.CheckColumns = history.LayoutAny, checkColumns
 	return f
 }
 

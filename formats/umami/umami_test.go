@@ -11,6 +11,7 @@ import (
 	"github.com/hogapi/hogapi/formats"
 	"github.com/hogapi/hogapi/formats/internal/formattest"
 	"github.com/hogapi/hogapi/formats/umami"
+	"github.com/hogapi/hogapi/history"
 )
 
 func TestGolden(t *testing.T) {
@@ -39,7 +40,7 @@ func TestOtherTables(t *testing.T) {
 // Visits become sessions, and an event of a visit has that of the others.
 func TestSessions(t *testing.T) {
 	t.Parallel()
-	source := formats.Sorted(hogapi.FileSource(umami.Format(nil), filepath.Join("testdata", "website_event.csv")), t.TempDir())
+	source := formats.Sorted(history.Files(umami.Format(nil), filepath.Join("testdata", "website_event.csv")), t.TempDir())
 	var counts formats.SessionCounts
 	sessions := formats.Sessions(source, &formats.SessionOptions{Key: umami.SessionKey, OnEnd: func(c formats.SessionCounts) { counts = c }})
 	for _, err := range sessions.Events(t.Context(), hogapi.Position{}) {

@@ -3,21 +3,21 @@ package warehouse
 import (
 	"github.com/google/uuid"
 
-	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/formats/amplitude"
 	"github.com/hogapi/hogapi/formats/internal/record"
+	"github.com/hogapi/hogapi/history"
 )
 
 // Amplitude reads rows of the events table that Fivetran or Amplitude itself loads into a warehouse. The rows are then
 // converted as [amplitude.Format] does.
-func Amplitude(rows *amplitude.Options, options *Options) hogapi.Format {
+func Amplitude(rows *amplitude.Options, options *Options) history.Format {
 	o := record.Options(options)
 	return format("amplitude-warehouse", amplitude.Format(rows), o, amplitudeTable{set(o.Numbers)})
 }
 
 // AmplitudePeople reads the same rows, and makes of each an event $set with its user_properties, as
 // [amplitude.PeopleFormat] does. Keep the last state of each user with formats.Newest.
-func AmplitudePeople(rows *amplitude.PeopleOptions, options *Options) hogapi.Format {
+func AmplitudePeople(rows *amplitude.PeopleOptions, options *Options) history.Format {
 	o := record.Options(options)
 	return format("amplitude-warehouse people", amplitude.PeopleFormat(rows), o, amplitudeTable{set(o.Numbers)})
 }

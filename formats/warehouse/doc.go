@@ -1,7 +1,7 @@
 // Package warehouse converts rows of the tables that vendors and loaders keep in a warehouse to events: those of
 // Segment, RudderStack, Amplitude and Google Analytics 4.
 //
-//	source := hogapi.FileSource(warehouse.Segment(nil, nil), "export/tracks-*.csv", "export/pages-*.csv")
+//	source := history.Files(warehouse.Segment(nil, nil), "export/tracks-*.csv", "export/pages-*.csv")
 //
 // A row becomes the record that the vendor's own files have, and the vendor's package converts that: its documentation
 // says what becomes of each member, which its options are, and what is skipped and rejected. An event has the same
@@ -11,7 +11,7 @@
 //
 // CSV with a header, JSON lines, and with formats/parquet Parquet files:
 //
-//	source := parquet.FileSource(warehouse.Segment(nil, nil), nil, "export/tracks/*.parquet")
+//	source := parquet.Files(warehouse.Segment(nil, nil), nil, "export/tracks/*.parquet")
 //
 // A time without a zone is in UTC, as in these tables. The names of columns may be in capital letters, as in
 // Snowflake. Empty columns are absent. Rows are in no order: see formats.Sorted. Columns in which a loader keeps its

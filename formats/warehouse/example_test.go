@@ -8,6 +8,7 @@ import (
 	"github.com/hogapi/hogapi/formats"
 	"github.com/hogapi/hogapi/formats/segment"
 	"github.com/hogapi/hogapi/formats/warehouse"
+	"github.com/hogapi/hogapi/history"
 	"github.com/hogapi/hogapi/hogapitest"
 )
 
@@ -18,8 +19,8 @@ func ExampleSegment() {
 	}
 
 	format := warehouse.Segment(&segment.Options{GroupType: "company"}, &warehouse.Options{Numbers: []string{"price", "seats"}})
-	source := hogapi.FileSource(format, "testdata/pages.csv", "testdata/identifies.csv")
-	receipt, err := client.Import(context.Background(), source, &hogapi.ImportOptions{ID: "warehouse-2024"})
+	source := history.Files(format, "testdata/pages.csv", "testdata/identifies.csv")
+	receipt, err := history.Import(context.Background(), client, source, &history.Options{ID: "warehouse-2024"})
 	if err != nil {
 		panic(err)
 	}
@@ -29,8 +30,8 @@ func ExampleSegment() {
 }
 
 func ExampleAmplitude() {
-	source := hogapi.FileSource(warehouse.Amplitude(nil, nil), "testdata/amplitude.csv")
-	report, err := hogapi.Check(context.Background(), source, &hogapi.ImportOptions{ID: "warehouse-2024", MaxRejectShare: -1})
+	source := history.Files(warehouse.Amplitude(nil, nil), "testdata/amplitude.csv")
+	report, err := history.Check(context.Background(), source, &history.Options{ID: "warehouse-2024", MaxRejectShare: -1})
 	if err != nil {
 		panic(err)
 	}
@@ -40,8 +41,8 @@ func ExampleAmplitude() {
 }
 
 func ExampleAmplitudePeople() {
-	people := formats.Newest(hogapi.FileSource(warehouse.AmplitudePeople(nil, nil), "testdata/amplitude.csv"))
-	report, err := hogapi.Check(context.Background(), people, &hogapi.ImportOptions{ID: "people-2024", MaxRejectShare: -1})
+	people := formats.Newest(history.Files(warehouse.AmplitudePeople(nil, nil), "testdata/amplitude.csv"))
+	report, err := history.Check(context.Background(), people, &history.Options{ID: "people-2024", MaxRejectShare: -1})
 	if err != nil {
 		panic(err)
 	}
@@ -51,8 +52,8 @@ func ExampleAmplitudePeople() {
 }
 
 func ExampleGA4() {
-	source := hogapi.FileSource(warehouse.GA4(nil, nil), "testdata/ga4.csv")
-	report, err := hogapi.Check(context.Background(), source, &hogapi.ImportOptions{ID: "warehouse-2024", MaxRejectShare: -1})
+	source := history.Files(warehouse.GA4(nil, nil), "testdata/ga4.csv")
+	report, err := history.Check(context.Background(), source, &history.Options{ID: "warehouse-2024", MaxRejectShare: -1})
 	if err != nil {
 		panic(err)
 	}

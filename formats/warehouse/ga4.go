@@ -9,14 +9,14 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/formats/ga4"
 	"github.com/hogapi/hogapi/formats/internal/record"
+	"github.com/hogapi/hogapi/history"
 )
 
 // GA4 reads rows of the table event that Fivetran's connector for the export of Google Analytics 4 loads into a
 // warehouse. The rows are then converted as [ga4.Format] does.
-func GA4(rows *ga4.Options, options *Options) hogapi.Format {
+func GA4(rows *ga4.Options, options *Options) history.Format {
 	o := record.Options(options)
 	return format("ga4-warehouse", ga4.Format(rows), o, ga4Table{set(o.Numbers)})
 }

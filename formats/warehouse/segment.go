@@ -12,11 +12,12 @@ import (
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/formats/internal/record"
 	"github.com/hogapi/hogapi/formats/segment"
+	"github.com/hogapi/hogapi/history"
 )
 
 // Segment reads rows of the tables that Segment and RudderStack keep in a warehouse: tracks and the tables of single
 // events, pages, screens, identifies, groups and aliases. The calls are then converted as [segment.Format] does.
-func Segment(calls *segment.Options, options *Options) hogapi.Format {
+func Segment(calls *segment.Options, options *Options) history.Format {
 	o := record.Options(options)
 	t := segmentTable{table: o.Table, numbers: set(o.Numbers)}
 	vendor := segment.Format(calls)

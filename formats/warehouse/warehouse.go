@@ -11,6 +11,7 @@ import (
 
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/formats/internal/record"
+	"github.com/hogapi/hogapi/history"
 	"github.com/hogapi/hogapi/internal/jsonb"
 )
 
@@ -56,14 +57,14 @@ type column struct {
 }
 
 // format is the format of a vendor for the rows of its tables.
-func format(name string, vendor hogapi.Format, o Options, t table) hogapi.Format {
+func format(name string, vendor history.Format, o Options, t table) history.Format {
 	options := vendor.Options
 	if text := o.text(); text != "" {
 		options += "; " + text
 	}
 	pool := sync.Pool{New: func() any { return &builder{names: map[string]string{}} }}
-	return hogapi.Format{
-		Name: name, Options: options, Layout: hogapi.LayoutAny, KeepNulls: vendor.KeepNulls,
+	return history.Format{
+		Name: name, Options: options, Layout: history.LayoutAny, KeepNulls: vendor.KeepNulls,
 		CheckColumns: func(columns []string) error {
 			for _, n := range t.needs() {
 				isOf := func(column string) bool {
@@ -85,7 +86,7 @@ func format(name string, vendor hogapi.Format, o Options, t table) hogapi.Format
 			case err != nil:
 				return nil, err
 			case isDeleted:
-				return nil, hogapi.Skip(SkipDeleted)
+				return nil, history.Skip(SkipDeleted)
 			}
 			made, id, err := t.nested(b)
 			if err != nil {

@@ -15,6 +15,7 @@ import (
 	"github.com/hogapi/hogapi/formats/internal/formattest"
 	"github.com/hogapi/hogapi/formats/segment"
 	"github.com/hogapi/hogapi/formats/warehouse"
+	"github.com/hogapi/hogapi/history"
 )
 
 func TestGolden(t *testing.T) {
@@ -60,7 +61,7 @@ func TestARowHasTheStateOfItsRecord(t *testing.T) {
 func TestEventsStay(t *testing.T) {
 	t.Parallel()
 	lines := formattest.Lines(t, filepath.Join("testdata", "rows.jsonl"))
-	for i, format := range []hogapi.Format{warehouse.Segment(nil, nil), warehouse.GA4(nil, nil), warehouse.Amplitude(nil, nil)} {
+	for i, format := range []history.Format{warehouse.Segment(nil, nil), warehouse.GA4(nil, nil), warehouse.Amplitude(nil, nil)} {
 		line := lines[[...]int{0, 2, 3}[i]]
 		events, err := format.Convert(line)
 		require.NoError(t, err)
@@ -117,8 +118,8 @@ func TestOtherColumns(t *testing.T) {
 		path := formattest.File(t, "table.csv", columns+"\n")
 		fits := 0
 		var texts strings.Builder
-		for _, format := range []hogapi.Format{warehouse.Segment(nil, nil), warehouse.Amplitude(nil, nil), warehouse.GA4(nil, nil)} {
-			for _, err := range hogapi.FileSource(format, path).Events(t.Context(), hogapi.Position{}) {
+		for _, format := range []history.Format{warehouse.Segment(nil, nil), warehouse.Amplitude(nil, nil), warehouse.GA4(nil, nil)} {
+			for _, err := range history.Files(format, path).Events(t.Context(), hogapi.Position{}) {
 				texts.WriteString(err.Error() + "\n")
 				fits--
 			}

@@ -12,7 +12,9 @@ import (
 	"github.com/hogapi/hogapi/internal/coverage"
 	"github.com/hogapi/hogapi/internal/download"
 	"github.com/hogapi/hogapi/internal/outgoing"
+	"github.com/hogapi/hogapi/internal/pipeline"
 	"github.com/hogapi/hogapi/internal/queries"
+	"github.com/hogapi/hogapi/internal/wire"
 	"github.com/hogapi/hogapi/ops"
 )
 
@@ -21,6 +23,14 @@ type Client interface {
 	Now() time.Time // by the client's clock
 	Asker(name string) *queries.Asker
 	AgeLine(hasRecords bool) coverage.AgeLine // of the server
+
+	Hook(ctx context.Context, isSet bool, f func()) // runs a user's function; a panic in it is caught and logged
+	Guard(f func() error) error                     // runs a user's function; a panic in it is an error
+
+	// ImportTarget returns a digest of the project's key and of the host name that an import sends to.
+	ImportTarget() string
+	// ImportConfig checks a hogapi.CaptureOptions and returns the configuration of its pipeline.
+	ImportConfig(op ops.Op, options any) (pipeline.Config, error)
 
 	// History returns the earlier settings of a *hogapi.BatchExport, and why some of them are not known.
 	History(ctx context.Context, export any) (h coverage.History, why string, err error)
@@ -51,6 +61,18 @@ var (
 	FromTheStart func(err error) error                            // without the resume point of a walk that can only start again
 	HasNoRecords func(err error) bool                             // the server keeps no records of backfills
 )
+
+// Rules checks a hogapi.GateOptions and returns its rules for a protocol.
+var Rules func(op ops.Op, gate any, p wire.Protocol, now func() time.Time) (wire.Rules, error)
+
+// FileError returns an error of a state file as callers see it.
+var FileError func(err error) error
+
+// CheckImportID checks that an id can be sent unchanged with every event.
+func CheckImportID(op ops.Op, field, id string) error {
+	want := wire.WantImportID(id)
+	return Refused(op, outgoing.If(want != "", field, id, want))
+}
 
 // Open returns the client for one operation, or an *InputError for its first input that is refused.
 func Open(ctx context.Context, client any, op ops.Op, refusal *outgoing.Refusal) (Client, error) {

@@ -21,6 +21,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/history"
 	"github.com/hogapi/hogapi/hogapitest"
 	"github.com/hogapi/hogapi/internal/testevents"
 	"github.com/hogapi/hogapi/ops"
@@ -124,7 +125,7 @@ func TestOutageIsWaitedOut(t *testing.T) {
 		begin := time.Now()
 		time.AfterFunc(time.Second, func() { server.SetDown(true) })
 		time.AfterFunc(10*time.Minute, func() { server.SetDown(false) })
-		receipt := imported(t, client, numbered(5000), &hogapi.ImportOptions{ID: "outage"})
+		receipt := imported(t, client, numbered(5000), &history.Options{ID: "outage"})
 		assert.EqualValues(t, 5000, receipt.Acknowledged)
 		requireWhole(t, server, 5000)
 		var first time.Duration
@@ -181,7 +182,7 @@ func TestEachResultOfCaptureV1(t *testing.T) {
 		}
 		server.Script(ops.Capture, hogapitest.Always(hogapitest.Results(func(_ int, e hogapitest.StoredEvent) hogapitest.Result { return words[e.Time.Second()-1] })))
 		var rejects []hogapi.Reject
-		receipt := imported(t, client, numbered(len(words)), &hogapi.ImportOptions{ID: "each", MaxRejectShare: -1, Rejects: keepRejects(&rejects)})
+		receipt := imported(t, client, numbered(len(words)), &history.Options{ID: "each", MaxRejectShare: -1, Rejects: keepRejects(&rejects)})
 		requireBalanced(t, receipt)
 		assert.EqualValues(t, []int64{3, 1, 2, 1}, []int64{receipt.Acknowledged, receipt.Rejected, receipt.Unconfirmed, receipt.Resent})
 		assert.Equal(t, map[hogapi.Warning]int64{"person_processing_disabled": 1, "warning": 1}, receipt.Warnings)
@@ -205,7 +206,7 @@ func TestDropsByNameAreNotRefusals(t *testing.T) {
 		server.Script(ops.Capture, hogapitest.Always(hogapitest.Results(func(int, hogapitest.StoredEvent) hogapitest.Result {
 			return hogapitest.Result{Result: "drop", Details: "event_restriction_drop"}
 		})))
-		receipt := imported(t, client, numbered(300), &hogapi.ImportOptions{ID: "drops", MaxRejectShare: -1, Rejects: ignoreRejects})
+		receipt := imported(t, client, numbered(300), &history.Options{ID: "drops", MaxRejectShare: -1, Rejects: ignoreRejects})
 		requireBalanced(t, receipt)
 		assert.EqualValues(t, 300, receipt.Rejected)
 	})
@@ -240,11 +241,11 @@ func TestWrongAnswersOfCaptureV1(t *testing.T) {
 			server, client := fake(t)
 			server.Script(ops.Capture, fault)
 			folder := t.TempDir()
-			options := &hogapi.ImportOptions{
-				ID: "wrong", Rate: hogapi.Unpaced, Checkpoint: hogapi.FileCheckpoint(filepath.Join(folder, "ckpt")),
-				Rejects: hogapi.RejectFile(filepath.Join(folder, "rejects")), Delivery: hogapi.DeliveryOptions{Tuning: hogapi.Tuning{Lanes: 1}},
+			options := &history.Options{
+				ID: "wrong", Rate: hogapi.Unpaced, Checkpoint: history.CheckpointFile(filepath.Join(folder, "ckpt")),
+				Rejects: history.RejectFile(filepath.Join(folder, "rejects")), Delivery: hogapi.DeliveryOptions{Tuning: hogapi.Tuning{Lanes: 1}},
 			}
-			receipt, err := client.Import(t.Context(), numbered(100), options)
+			receipt, err := history.Import(t.Context(), client, numbered(100), options)
 			assert.Equal(t, hogapi.StopNotService, stopOf(t, err).Reason, "%v", err)
 			assert.Zero(t, receipt.Acknowledged)
 			assert.Zero(t, receipt.Rejected+receipt.Unconfirmed)
@@ -289,7 +290,7 @@ func TestSizesOfCaptureV1(t *testing.T) {
 			}}))
 			test.delivery.Lanes, test.delivery.MaxBytes, test.delivery.MaxBatchBytes = 1, 64<<20, 18<<20
 			test.delivery.Linger = time.Hour // a batch is full, however slow the machine
-			receipt := imported(t, client, source, &hogapi.ImportOptions{ID: "sizes", Rate: hogapi.Unpaced, Delivery: test.delivery})
+			receipt := imported(t, client, source, &history.Options{ID: "sizes", Rate: hogapi.Unpaced, Delivery: test.delivery})
 			assert.EqualValues(t, n, receipt.Acknowledged)
 			assert.Equal(t, hogapi.ProtocolV1, receipt.Protocol)
 			assert.Equal(t, n, server.Ledger().Unique())

@@ -18,6 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/history"
 	"github.com/hogapi/hogapi/hogapitest"
 	"github.com/hogapi/hogapi/ops"
 )
@@ -154,7 +155,7 @@ func TestOneBusyPersonKeepsThePace(t *testing.T) {
 			server.Script(ops.Capture, hogapitest.Always(hogapitest.SlowAnswer(c.latency)))
 			source := altered(numbered(n), func(ev *hogapi.Event) { ev.DistinctID = "everybody" })
 			begin := time.Now()
-			receipt := imported(t, server.Client(t), source, &hogapi.ImportOptions{
+			receipt := imported(t, server.Client(t), source, &history.Options{
 				ID: "busy", Rate: c.rate, Delivery: hogapi.DeliveryOptions{Protocol: c.protocol},
 			})
 			assert.Equal(t, c.protocol, receipt.Protocol)
@@ -195,7 +196,7 @@ func TestMaxBatchEventsHoldsWithoutAPace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := hogapitest.New()
 		server.Script(ops.Capture, hogapitest.Always(hogapitest.SlowAnswer(time.Second)))
-		imported(t, server.Client(t), numbered(8_000), &hogapi.ImportOptions{
+		imported(t, server.Client(t), numbered(8_000), &history.Options{
 			ID: "limited", Rate: hogapi.Unpaced, Delivery: hogapi.DeliveryOptions{Tuning: hogapi.Tuning{Lanes: 3, MaxBatchEvents: 100}},
 		})
 		largest := 0
@@ -331,7 +332,7 @@ func TestCloseOfWhatIsSettledWithAnEndedContext(t *testing.T) {
 
 // brittle is a checkpoint that fails to save if failure is set.
 type brittle struct {
-	hogapi.Checkpointer
+	history.Checkpointer
 
 	failure error
 }
@@ -347,20 +348,20 @@ func (b *brittle) Save(ctx context.Context, state []byte) error {
 func TestReceiptOfARunThatNeverBegan(t *testing.T) {
 	folder := t.TempDir()
 	client := hogapitest.New().Client(t)
-	checkpoint := &brittle{Checkpointer: hogapi.FileCheckpoint(filepath.Join(folder, "checkpoint"))}
-	options := hogapi.ImportOptions{ID: "x", Rate: hogapi.Unpaced, Checkpoint: checkpoint, Rejects: hogapi.RejectFile(filepath.Join(folder, "rejects"))}
+	checkpoint := &brittle{Checkpointer: history.CheckpointFile(filepath.Join(folder, "checkpoint"))}
+	options := history.Options{ID: "x", Rate: hogapi.Unpaced, Checkpoint: checkpoint, Rejects: history.RejectFile(filepath.Join(folder, "rejects"))}
 	whole := imported(t, client, numbered(100), &options)
 	require.EqualValues(t, 100, whole.Acknowledged)
 
 	whole.Finished = false // of the runs below, which never begin
 	checkpoint.failure = errors.New("disk full")
-	receipt, err := client.Import(t.Context(), numbered(100), &options)
+	receipt, err := history.Import(t.Context(), client, numbered(100), &options)
 	require.ErrorIs(t, err, checkpoint.failure)
 	receipt.Finished = false
 	assert.Equal(t, whole, receipt)
 
-	options.Rejects = hogapi.RejectFile(folder)
-	receipt, err = client.Import(t.Context(), numbered(100), &options)
+	options.Rejects = history.RejectFile(folder)
+	receipt, err = history.Import(t.Context(), client, numbered(100), &options)
 	require.Error(t, err, "the reject file is a folder")
 	receipt.Finished = false
 	assert.Equal(t, whole, receipt)
@@ -379,7 +380,7 @@ func TestImportEndsWithItsContextAtTheLast(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 			defer cancel()
 			begin := time.Now()
-			receipt, err := server.Client(t).Import(ctx, numbered(100), &hogapi.ImportOptions{
+			receipt, err := history.Import(ctx, server.Client(t), numbered(100), &history.Options{
 				ID: "x", Rate: hogapi.Unpaced, Grace: c.grace, Delivery: hogapi.DeliveryOptions{Tuning: hogapi.Tuning{Lanes: 1}},
 			})
 			assert.LessOrEqual(t, time.Since(begin), 6*time.Second, "the grace after the context")

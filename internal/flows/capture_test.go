@@ -15,6 +15,7 @@ import (
 
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/event"
+	"github.com/hogapi/hogapi/history"
 	"github.com/hogapi/hogapi/hogapitest"
 	"github.com/hogapi/hogapi/ops"
 )
@@ -164,7 +165,7 @@ func TestDefaultPace(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		server, client := fake(t)
-		receipt := imported(t, client, numbered(20_000), &hogapi.ImportOptions{ID: "paced"})
+		receipt := imported(t, client, numbered(20_000), &history.Options{ID: "paced"})
 		assert.EqualValues(t, 20_000, receipt.Acknowledged)
 		requests := server.Ledger().Requests()
 		for i := range requests {
@@ -235,7 +236,7 @@ func TestEnqueueWithAnEndedContext(t *testing.T) {
 func TestForProjectRefusesToImport(t *testing.T) {
 	server := hogapitest.New()
 	other := server.Client(t).ForProject("2")
-	_, err := other.Import(t.Context(), numbered(1), &hogapi.ImportOptions{ID: "trap"})
+	_, err := history.Import(t.Context(), other, numbered(1), &history.Options{ID: "trap"})
 	assert.Equal(t, "project", requireInputError(t, err).Field)
 	_, err = other.NewCapture(&hogapi.CaptureOptions{})
 	require.ErrorIs(t, err, hogapi.ErrInvalid)

@@ -14,17 +14,18 @@ import (
 
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/event"
+	"github.com/hogapi/hogapi/history"
 	"github.com/hogapi/hogapi/hogapitest"
 )
 
 func TestCheckCountsAndSendsNothing(t *testing.T) {
-	report, err := hogapi.Check(t.Context(), numbered(25_000), &hogapi.ImportOptions{ID: "check"})
+	report, err := history.Check(t.Context(), numbered(25_000), &history.Options{ID: "check"})
 	require.NoError(t, err)
 	assert.EqualValues(t, 25_000, report.Read)
 	assert.EqualValues(t, 25_000, report.Good)
 	assert.Zero(t, report.Rejected)
 	assert.InDelta(t, 17, report.Persons, 1, "an estimate")
-	assert.Equal(t, []hogapi.CheckCount{{Day: "1998-01-01", Event: "order placed", Events: 25_000}}, report.Days)
+	assert.Equal(t, []history.CheckCount{{Day: "1998-01-01", Event: "order placed", Events: 25_000}}, report.Days)
 	assert.Equal(t, longAgo.Add(time.Second), report.Oldest)
 	assert.Equal(t, longAgo.Add(25_000*time.Second), report.Newest)
 	assert.Zero(t, report.DoubleUUIDs.Count)
@@ -51,7 +52,7 @@ func TestCheckFinds(t *testing.T) {
 			*e = hogapi.BadEvent(e.Position, []byte("{"), errors.New("line 7 is no JSON"))
 		}
 	})
-	report, err := hogapi.Check(t.Context(), source, &hogapi.ImportOptions{ID: "check"})
+	report, err := history.Check(t.Context(), source, &history.Options{ID: "check"})
 	assert.Equal(t, hogapi.StopTooManyRejects, stopOf(t, err).Reason)
 	require.ErrorContains(t, err, "hogapi: check: too_many_rejects: 4 of 7 records were rejected, more than MaxRejectShare (0.01); the first: ")
 	assert.EqualValues(t, 7, report.Read)
@@ -74,20 +75,20 @@ func TestCheckFinds(t *testing.T) {
 }
 
 func TestCheckRefusesBadOptions(t *testing.T) {
-	for name, o := range map[string]hogapi.ImportOptions{
+	for name, o := range map[string]history.Options{
 		"no id":        {},
 		"blank id":     {ID: "a b"},
 		"a set policy": {ID: "x", Gate: hogapi.GateOptions{PersonPolicy: 9}},
 	} {
-		_, err := hogapi.Check(t.Context(), numbered(1), &o)
+		_, err := history.Check(t.Context(), numbered(1), &o)
 		require.ErrorAs(t, err, new(*hogapi.InputError), name)
 	}
-	_, err := hogapi.Check(t.Context(), nil, &hogapi.ImportOptions{ID: "x"})
+	_, err := history.Check(t.Context(), nil, &history.Options{ID: "x"})
 	require.ErrorIs(t, err, hogapi.ErrInvalid)
 }
 
 func TestCheckReportsAsFarAsItCame(t *testing.T) {
-	report, err := hogapi.Check(t.Context(), broken(numbered(2), 1), &hogapi.ImportOptions{ID: "x"})
+	report, err := history.Check(t.Context(), broken(numbered(2), 1), &history.Options{ID: "x"})
 	require.ErrorIs(t, err, errPulledOut)
 	assert.EqualValues(t, 1, report.Good)
 }
@@ -96,12 +97,12 @@ func TestCheckReportsAsFarAsItCame(t *testing.T) {
 func TestCheckDoesNotTakeACancelledSourceForAWhole(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	enough := errors.New("enough")
-	source := hogapi.SourceFunc("quiet", func(context.Context, hogapi.Position) iter.Seq2[hogapi.Event, error] {
+	source := history.Func("quiet", func(context.Context, hogapi.Position) iter.Seq2[hogapi.Event, error] {
 		return func(func(hogapi.Event, error) bool) { cancel(enough) }
 	})
-	_, err := hogapi.Check(ctx, source, &hogapi.ImportOptions{ID: "x"})
+	_, err := history.Check(ctx, source, &history.Options{ID: "x"})
 	require.ErrorIs(t, err, enough)
-	_, err = hogapi.Check(ctx, hogapi.JSONLinesFile(writeFile(t, "e.jsonl", "{}\n")), &hogapi.ImportOptions{ID: "x"})
+	_, err = history.Check(ctx, history.JSONLines(writeFile(t, "e.jsonl", "{}\n")), &history.Options{ID: "x"})
 	require.ErrorIs(t, err, enough)
 	assert.NotContains(t, err.Error(), "source failed")
 }
@@ -117,7 +118,7 @@ func TestAClockThatWasAhead(t *testing.T) {
 		})
 		var refused []hogapi.Reason
 		server := hogapitest.New()
-		imported(t, server.Client(t, hogapi.WithClock(clock)), source, &hogapi.ImportOptions{
+		imported(t, server.Client(t, hogapi.WithClock(clock)), source, &history.Options{
 			ID: "clock", MaxRejectShare: -1, Rejects: hogapi.RejectFunc(func(_ context.Context, r hogapi.Reject) error {
 				refused = append(refused, r.Err.Reason)
 				return nil

@@ -22,6 +22,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/history"
 	"github.com/hogapi/hogapi/hogapitest"
 	"github.com/hogapi/hogapi/ops"
 )
@@ -30,7 +31,7 @@ func TestFileCheckpoint(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
 	path := filepath.Join(t.TempDir(), "a", "b", "import.ckpt")
-	c := hogapi.FileCheckpoint(path)
+	c := history.CheckpointFile(path)
 	require.ErrorContains(t, c.Save(ctx, []byte("{}")), "not open")
 	require.NoError(t, c.Close())
 
@@ -40,7 +41,7 @@ func TestFileCheckpoint(t *testing.T) {
 	assertMode(t, filepath.Dir(path), 0o700)
 
 	// One owner at a time, also in one process and through one value.
-	for _, other := range []hogapi.Checkpointer{c, hogapi.FileCheckpoint(path)} {
+	for _, other := range []history.Checkpointer{c, history.CheckpointFile(path)} {
 		_, err = other.Open(ctx)
 		require.ErrorIs(t, err, hogapi.ErrHeld)
 		require.ErrorContains(t, err, path)
@@ -51,7 +52,7 @@ func TestFileCheckpoint(t *testing.T) {
 	require.NoError(t, c.Close())
 	require.NoError(t, c.Close())
 
-	again := hogapi.FileCheckpoint(path)
+	again := history.CheckpointFile(path)
 	state, err = again.Open(ctx)
 	require.NoError(t, err)
 	assert.Equal(t, strings.Repeat("x", 1<<20), string(state))
@@ -68,7 +69,7 @@ func TestFileCheckpointThatIsUnfit(t *testing.T) {
 		filepath.Dir(torn): "want a regular file with one name: this is not a regular file",
 		"":                 "hogapi: import: path: want the name of a file",
 	} {
-		_, err := hogapi.FileCheckpoint(path).Open(t.Context())
+		_, err := history.CheckpointFile(path).Open(t.Context())
 		requireInputError(t, err)
 		require.ErrorContains(t, err, want)
 	}
@@ -77,12 +78,12 @@ func TestFileCheckpointThatIsUnfit(t *testing.T) {
 func TestImportRefusesACheckpointInUse(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "import.ckpt")
-	owner := hogapi.FileCheckpoint(path)
+	owner := history.CheckpointFile(path)
 	_, err := owner.Open(t.Context())
 	require.NoError(t, err)
 	defer owner.Close()
 	server := hogapitest.New()
-	_, err = server.Client(t).Import(t.Context(), numbered(3), &hogapi.ImportOptions{ID: "held", Checkpoint: hogapi.FileCheckpoint(path)})
+	_, err = history.Import(t.Context(), server.Client(t), numbered(3), &history.Options{ID: "held", Checkpoint: history.CheckpointFile(path)})
 	require.ErrorIs(t, err, hogapi.ErrHeld)
 	assert.Zero(t, server.Ledger().Len())
 }
@@ -111,8 +112,8 @@ func TestCheckpointOfSomethingElse(t *testing.T) {
 			server, other := hogapitest.New(), []hogapi.Option{}
 			client := server.Client(t)
 			path := filepath.Join(t.TempDir(), "ckpt")
-			checkpoint := hogapi.FileCheckpoint(path)
-			options := hogapi.ImportOptions{ID: "mine", Checkpoint: checkpoint}
+			checkpoint := history.CheckpointFile(path)
+			options := history.Options{ID: "mine", Checkpoint: checkpoint}
 			imported(t, client, numbered(3), &options)
 			if tt.change != nil {
 				changeState(t, checkpoint, tt.change)
@@ -122,8 +123,8 @@ func TestCheckpointOfSomethingElse(t *testing.T) {
 			}
 			before, sent := readFile(t, path), len(server.Calls())
 			options.ID = cmp.Or(tt.id, "mine")
-			source := hogapi.SourceFunc(cmp.Or(tt.source, "numbered"), numbered(6).Events)
-			_, err := server.Client(t, other...).Import(t.Context(), source, &options)
+			source := history.Func(cmp.Or(tt.source, "numbered"), numbered(6).Events)
+			_, err := history.Import(t.Context(), server.Client(t, other...), source, &options)
 			assert.Equal(t, "checkpoint: "+tt.field, requireInputError(t, err).Field)
 			assert.NotContains(t, err.Error(), "phc_")
 			assert.Equal(t, string(before), string(readFile(t, path)), "the checkpoint stays")
@@ -138,7 +139,7 @@ func TestCheckpointOfSomethingElse(t *testing.T) {
 }
 
 // changeState saves another state in place of the one that a checkpoint holds.
-func changeState(t *testing.T, c hogapi.Checkpointer, change func(string) string) {
+func changeState(t *testing.T, c history.Checkpointer, change func(string) string) {
 	t.Helper()
 	state, err := c.Open(t.Context())
 	require.NoError(t, err)
@@ -155,39 +156,39 @@ func TestSourceThatCannotBeOpenedSavesNothing(t *testing.T) {
 	second := writeFile(t, "second.jsonl", payments(20, 30))
 	missing := syscall.ENOENT.Error()
 	for name, tt := range map[string]struct {
-		source hogapi.Source
+		source history.Source
 		says   string
 	}{
-		"a typo":               {hogapi.JSONLinesFile(right + "l"), missing},
-		"a typo in the second": {hogapi.JSONLinesFile(right, second+"l"), missing},
-		"no file at all":       {hogapi.JSONLinesFile(), "at least one file"},
-		"a folder":             {hogapi.JSONLinesFile(t.TempDir()), "this is a folder"},
-		"one name twice":       {hogapi.JSONLinesFile(right, writeFile(t, "events.jsonl", "")), "different base names"},
-		"another format":       {hogapi.JSONLinesFile(writeFile(t, "events.zip", "PK\x03\x04")), "zip file"},
-		"a damaged gzip file":  {hogapi.JSONLinesFile(writeFile(t, "events.gz", zipped("{}")[:20])), "damaged"},
-		"the table is missing": {hogapi.SourceFunc("tabel", func(context.Context, hogapi.Position) iter.Seq2[hogapi.Event, error] {
+		"a typo":               {history.JSONLines(right + "l"), missing},
+		"a typo in the second": {history.JSONLines(right, second+"l"), missing},
+		"no file at all":       {history.JSONLines(), "at least one file"},
+		"a folder":             {history.JSONLines(t.TempDir()), "this is a folder"},
+		"one name twice":       {history.JSONLines(right, writeFile(t, "events.jsonl", "")), "different base names"},
+		"another format":       {history.JSONLines(writeFile(t, "events.zip", "PK\x03\x04")), "zip file"},
+		"a damaged gzip file":  {history.JSONLines(writeFile(t, "events.gz", zipped("{}")[:20])), "damaged"},
+		"the table is missing": {history.Func("tabel", func(context.Context, hogapi.Position) iter.Seq2[hogapi.Event, error] {
 			return func(yield func(hogapi.Event, error) bool) { yield(hogapi.Event{}, errors.New("no such table")) }
 		}), "no such table"},
-		"a mapping of a typo": {hogapi.MapSource(hogapi.JSONLinesFile(right+"l"), unchanged), missing},
+		"a mapping of a typo": {history.Map(history.JSONLines(right+"l"), unchanged), missing},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			server, client := fake(t)
 			path := filepath.Join(t.TempDir(), "ckpt")
-			options := hogapi.ImportOptions{ID: "typo", Checkpoint: hogapi.FileCheckpoint(path), Rejects: ignoreRejects, Rate: hogapi.Unpaced}
-			receipt, err := client.Import(t.Context(), tt.source, &options)
+			options := history.Options{ID: "typo", Checkpoint: history.CheckpointFile(path), Rejects: ignoreRejects, Rate: hogapi.Unpaced}
+			receipt, err := history.Import(t.Context(), client, tt.source, &options)
 			require.ErrorContains(t, err, tt.says)
 			assert.Zero(t, receipt.Read)
 			assert.NoFileExists(t, path)
 			assert.Empty(t, server.Calls())
 
-			receipt = imported(t, client, hogapi.JSONLinesFile(right, second), &options)
+			receipt = imported(t, client, history.JSONLines(right, second), &options)
 			assert.EqualValues(t, 30, receipt.Acknowledged)
 
 			// Once something is settled, a typo changes nothing either.
-			_, err = client.Import(t.Context(), tt.source, &options)
+			_, err = history.Import(t.Context(), client, tt.source, &options)
 			require.Error(t, err)
-			receipt = imported(t, client, hogapi.JSONLinesFile(right, second), &options)
+			receipt = imported(t, client, history.JSONLines(right, second), &options)
 			assert.EqualValues(t, 30, receipt.Acknowledged)
 			assert.Equal(t, 30, server.Ledger().Len(), "nothing was sent again")
 		})
@@ -219,7 +220,7 @@ func TestLastSaveOfACanceledImport(t *testing.T) {
 			return 0
 		})
 		checkpoint := &contextual{}
-		receipt, err := server.Client(t).Import(ctx, numbered(5000), &hogapi.ImportOptions{ID: "canceled", Checkpoint: checkpoint, Delivery: hogapi.DeliveryOptions{Tuning: hogapi.Tuning{Lanes: 1}}})
+		receipt, err := history.Import(ctx, server.Client(t), numbered(5000), &history.Options{ID: "canceled", Checkpoint: checkpoint, Delivery: hogapi.DeliveryOptions{Tuning: hogapi.Tuning{Lanes: 1}}})
 		require.ErrorIs(t, err, context.Canceled)
 		require.NotErrorIs(t, err, hogapi.ErrClosed)
 		assert.NotContains(t, err.Error(), string(hogapi.StopCheckpoint))
@@ -247,7 +248,7 @@ func TestContinuedImportThatIsKilledIsNotFinished(t *testing.T) {
 	checkpoint := &everySave{}
 	for _, n := range []int{5, 10} {
 		checkpoint.states = nil
-		imported(t, client, numbered(n), &hogapi.ImportOptions{ID: "continued", Checkpoint: checkpoint})
+		imported(t, client, numbered(n), &history.Options{ID: "continued", Checkpoint: checkpoint})
 		last := len(checkpoint.states) - 1
 		require.Positive(t, last)
 		for i, state := range checkpoint.states {
@@ -264,13 +265,13 @@ func TestImportOfAnEarlierVersionContinues(t *testing.T) {
 	require.NoError(t, os.CopyFS(folder, os.DirFS("testdata/v3")))
 	file := func(name string) string { return filepath.Join(folder, name) }
 	server, client := fake(t)
-	options := hogapi.ImportOptions{ID: "earlier", MaxRejectShare: -1, Checkpoint: hogapi.FileCheckpoint(file("import.ckpt")), Rejects: hogapi.RejectFile(file("rejects.jsonl"))}
-	receipt := imported(t, client, hogapi.JSONLinesFile(file("events.jsonl")), &options)
+	options := history.Options{ID: "earlier", MaxRejectShare: -1, Checkpoint: history.CheckpointFile(file("import.ckpt")), Rejects: history.RejectFile(file("rejects.jsonl"))}
+	receipt := imported(t, client, history.JSONLines(file("events.jsonl")), &options)
 	assert.Equal(t, 2, server.Ledger().Len(), "lines 5 and 7")
 
 	_, another := fake(t)
 	options.Checkpoint, options.Rejects = nil, ignoreRejects
-	whole := imported(t, another, hogapi.JSONLinesFile(file("events.jsonl")), &options)
+	whole := imported(t, another, history.JSONLines(file("events.jsonl")), &options)
 	assert.Equal(t, whole.Digest, receipt.Digest)
 	assert.Equal(t, whole.Rejects, receipt.Rejects)
 	assert.Equal(t, []int64{7, 5, 2}, []int64{receipt.Read, receipt.Acknowledged, receipt.Rejected})
@@ -279,7 +280,7 @@ func TestImportOfAnEarlierVersionContinues(t *testing.T) {
 	first, _, _ := strings.Cut(text, "\n")
 	require.Equal(t, 2, strings.Count(text, "\n"))
 	corrected := writeFile(t, "corrected.jsonl", strings.Replace(first, `"distinct_id":""`, `"distinct_id":"zoe"`, 1)+"\n")
-	imported(t, client, hogapi.RejectedRecords(corrected, nil), &hogapi.ImportOptions{ID: "earlier-corrected", Rejects: ignoreRejects})
+	imported(t, client, history.Rejected(corrected, nil), &history.Options{ID: "earlier-corrected", Rejects: ignoreRejects})
 	assert.Len(t, server.Ledger().Find(uuid.MustParse("6eae0ff1-af3d-545a-9b7e-dd2d15e280c5")), 1, "its uuid is the one of its line")
 }
 

@@ -20,6 +20,7 @@ import (
 
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/event"
+	"github.com/hogapi/hogapi/history"
 	"github.com/hogapi/hogapi/hogapitest"
 	"github.com/hogapi/hogapi/internal/testevents"
 )
@@ -183,7 +184,7 @@ func TestEventThatMakesTheServiceFail(t *testing.T) {
 					poisoned(server, numbers...)
 					var rejects []hogapi.Reject
 					begin := time.Now()
-					receipt := imported(t, client, numbered(n), &hogapi.ImportOptions{ID: "poison", Rate: hogapi.Unpaced, Rejects: keepRejects(&rejects), Delivery: d})
+					receipt := imported(t, client, numbered(n), &history.Options{ID: "poison", Rate: hogapi.Unpaced, Rejects: keepRejects(&rejects), Delivery: d})
 					assert.EqualValues(t, n-len(numbers), receipt.Acknowledged)
 					assert.EqualValues(t, len(numbers), receipt.Unconfirmed)
 					require.Len(t, rejects, len(numbers))
@@ -206,7 +207,7 @@ func TestEventThatMakesTheServiceFailStops(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server, client := fake(t)
 		poisoned(server, 1234)
-		_, err := client.Import(t.Context(), numbered(3000), &hogapi.ImportOptions{ID: "poison", Rate: hogapi.Unpaced})
+		_, err := history.Import(t.Context(), client, numbered(3000), &history.Options{ID: "poison", Rate: hogapi.Unpaced})
 		assert.Equal(t, hogapi.StopRejected, stopOf(t, err).Reason)
 		assert.ErrorContains(t, err, numberedEvent(1234).Position.String())
 	})
@@ -246,7 +247,7 @@ func TestFailuresOfTheService(t *testing.T) {
 			}
 			for kind, send := range map[string]func(t *testing.T, client *hogapi.Client, o hogapi.CaptureOptions) hogapi.Receipt{
 				"import": func(t *testing.T, client *hogapi.Client, o hogapi.CaptureOptions) hogapi.Receipt {
-					return imported(t, client, numbered(n), &hogapi.ImportOptions{ID: "poison", Rate: o.Rate, Rejects: o.Rejects, Delivery: o.Delivery})
+					return imported(t, client, numbered(n), &history.Options{ID: "poison", Rate: o.Rate, Rejects: o.Rejects, Delivery: o.Delivery})
 				},
 				"capture": func(t *testing.T, client *hogapi.Client, o hogapi.CaptureOptions) hogapi.Receipt {
 					capture := newCapture(t, client, o)

@@ -22,11 +22,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/history"
 	"github.com/hogapi/hogapi/hogapitest"
 )
 
 // tableFormat is a format that reads tables as well as JSON.
-var tableFormat = hogapi.Format{
+var tableFormat = history.Format{
 	Name: "table",
 	Convert: func(record []byte) ([]hogapi.Event, error) {
 		var row struct{ ID, Who, What, At string }
@@ -38,7 +39,7 @@ var tableFormat = hogapi.Format{
 			return nil, err
 		}
 		if row.What == "skipped" {
-			return nil, hogapi.Skip("skipped")
+			return nil, history.Skip("skipped")
 		}
 		id, _ := uuid.Parse(row.ID)
 		return []hogapi.Event{{Name: row.What, DistinctID: row.Who, Timestamp: at, UUID: id}, {Name: "seen", DistinctID: row.Who, Timestamp: at}}, nil
@@ -179,7 +180,7 @@ func twins(t testing.TB) string {
 }
 
 // described returns the events of a source after a position as text, and their positions.
-func described(t testing.TB, source hogapi.Source, after hogapi.Position) (events []string, positions []hogapi.Position) {
+func described(t testing.TB, source history.Source, after hogapi.Position) (events []string, positions []hogapi.Position) {
 	t.Helper()
 	for ev, err := range source.Events(t.Context(), after) {
 		require.NoError(t, err)
@@ -193,14 +194,14 @@ func described(t testing.TB, source hogapi.Source, after hogapi.Position) (event
 func TestFormatsOfFiles(t *testing.T) {
 	t.Parallel()
 	rows := rowsOf(60)
-	want, _ := described(t, hogapi.FileSource(tableFormat, writeFile(t, "rows", layouts["lines"](rows))), hogapi.Position{})
+	want, _ := described(t, history.Files(tableFormat, writeFile(t, "rows", layouts["lines"](rows))), hogapi.Position{})
 	require.Greater(t, len(want), 100)
 	for layout, write := range layouts {
 		for packing, pack := range packings {
 			t.Run(layout+" "+packing, func(t *testing.T) {
 				t.Parallel()
 				path := writeFile(t, "some.data", pack(t, write(rows)))
-				source := hogapi.FileSource(tableFormat, path)
+				source := history.Files(tableFormat, path)
 				got, positions := described(t, source, hogapi.Position{})
 				require.Equal(t, want, got)
 				for i, p := range positions {
@@ -212,7 +213,7 @@ func TestFormatsOfFiles(t *testing.T) {
 				}
 				content := readFile(t, path)
 				fsys := fstest.MapFS{"x/y.bin": {Data: content}}
-				got, _ = described(t, hogapi.FileSourceFS(fsys, tableFormat, "x/*"), hogapi.Position{})
+				got, _ = described(t, history.FilesFS(fsys, tableFormat, "x/*"), hogapi.Position{})
 				require.Equal(t, want, got, "on another file system")
 			})
 		}
@@ -233,15 +234,15 @@ func TestFilesByPattern(t *testing.T) {
 		rows = append(rows, row)
 		write(fmt.Sprintf("day=%d/part.json", i), layouts["lines"](rows))
 	}
-	source := hogapi.FileSource(tableFormat, filepath.Join(folder, "day=*", "*.json"))
+	source := history.Files(tableFormat, filepath.Join(folder, "day=*", "*.json"))
 	assert.Contains(t, source.Name(), "day=0/part.json … day=11/part.json (12 files")
 	server := hogapitest.New()
-	receipt := imported(t, server.Client(t), source, &hogapi.ImportOptions{ID: "x", Rate: hogapi.Unpaced})
+	receipt := imported(t, server.Client(t), source, &history.Options{ID: "x", Rate: hogapi.Unpaced})
 	assert.EqualValues(t, 2*(12*13/2), receipt.Acknowledged)
 	assert.Equal(t, 2*12, server.Ledger().Unique())
 
 	for _, pattern := range []string{"none*.json", "[", "missing.json"} {
-		_, err := server.Client(t).Import(t.Context(), hogapi.FileSource(tableFormat, filepath.Join(folder, pattern)), &hogapi.ImportOptions{ID: "x"})
+		_, err := history.Import(t.Context(), server.Client(t), history.Files(tableFormat, filepath.Join(folder, pattern)), &history.Options{ID: "x"})
 		require.Error(t, err, pattern)
 		assert.Contains(t, err.Error(), pattern)
 	}
@@ -277,8 +278,8 @@ func TestFilesThatStopAnImport(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			server := hogapitest.New()
-			_, err := server.Client(t).Import(t.Context(), hogapi.FileSource(tableFormat, writeFile(t, "some.data", tt.content)), &hogapi.ImportOptions{
-				ID: "x", Rate: hogapi.Unpaced, MaxRejectShare: -1, Rejects: hogapi.RejectFile(filepath.Join(t.TempDir(), "rejects")),
+			_, err := history.Import(t.Context(), server.Client(t), history.Files(tableFormat, writeFile(t, "some.data", tt.content)), &history.Options{
+				ID: "x", Rate: hogapi.Unpaced, MaxRejectShare: -1, Rejects: history.RejectFile(filepath.Join(t.TempDir(), "rejects")),
 			})
 			assert.Equal(t, hogapi.StopSource, stopOf(t, err).Reason)
 			for _, want := range append(tt.want, "some.data") {
@@ -288,8 +289,8 @@ func TestFilesThatStopAnImport(t *testing.T) {
 	}
 	for want, content := range map[string]string{"looks like CSV": csv, "HTML": "<html>", "JSON": "rubbish"} {
 		onlyJSON := tableFormat
-		onlyJSON.Layout = hogapi.LayoutJSON
-		_, err := hogapi.Check(t.Context(), hogapi.FileSource(onlyJSON, writeFile(t, "x", content)), &hogapi.ImportOptions{ID: "x"})
+		onlyJSON.Layout = history.LayoutJSON
+		_, err := history.Check(t.Context(), history.Files(onlyJSON, writeFile(t, "x", content)), &history.Options{ID: "x"})
 		require.ErrorContains(t, err, want)
 	}
 }
@@ -303,7 +304,7 @@ func TestSparseFiles(t *testing.T) {
 			t.Skipf("no sparse files here: %v", err)
 		}
 		files := &countedFS{FS: os.DirFS(filepath.Dir(path))}
-		_, err := hogapi.Check(t.Context(), hogapi.FileSourceFS(files, tableFormat, filepath.Base(path)), &hogapi.ImportOptions{ID: "x", MaxRejectShare: -1})
+		_, err := history.Check(t.Context(), history.FilesFS(files, tableFormat, filepath.Base(path)), &history.Options{ID: "x", MaxRejectShare: -1})
 		require.ErrorContains(t, err, "sparse.data", name)
 		require.ErrorContains(t, err, "zeros", name)
 		assert.Less(t, files.read.Load(), int64(256<<20), name)
@@ -366,7 +367,7 @@ func TestBadRecords(t *testing.T) {
 			t.Parallel()
 			var rejects []hogapi.Reject
 			server := hogapitest.New()
-			receipt := imported(t, server.Client(t), hogapi.FileSource(tableFormat, writeFile(t, "f", tt.content)), &hogapi.ImportOptions{
+			receipt := imported(t, server.Client(t), history.Files(tableFormat, writeFile(t, "f", tt.content)), &history.Options{
 				ID: "x", Rate: hogapi.Unpaced, MaxRejectShare: -1, Rejects: keepRejects(&rejects),
 			})
 			assert.EqualValues(t, 4, receipt.Acknowledged)

@@ -19,11 +19,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/history"
 	"github.com/hogapi/hogapi/hogapitest"
 )
 
 // visits is a format as a user writes it: a visit becomes one event, several, or no event.
-var visits = hogapi.Format{
+var visits = history.Format{
 	Name: "visits",
 	Convert: func(record []byte) ([]hogapi.Event, error) {
 		var v struct {
@@ -38,7 +39,7 @@ var visits = hogapi.Format{
 		case "":
 			return nil, errors.New("a visit of no page")
 		case "internal":
-			return nil, hogapi.Skip("internal")
+			return nil, history.Skip("internal")
 		}
 		events := []hogapi.Event{{Name: "$pageview", DistinctID: v.Visitor, Timestamp: v.At, Properties: map[string]any{"page": v.Page}}}
 		for i := range v.Clicks {
@@ -64,9 +65,9 @@ const someVisits = `{"id":"0190a6a5-6f6c-7000-8000-000000000001","visitor":"ann"
 func TestFileSource(t *testing.T) {
 	t.Parallel()
 	server := hogapitest.New()
-	options := hogapi.ImportOptions{ID: "visits", Rate: hogapi.Unpaced, MaxRejectShare: -1, Checkpoint: checkpointOnly(t), Rejects: ignoreRejects}
+	options := history.Options{ID: "visits", Rate: hogapi.Unpaced, MaxRejectShare: -1, Checkpoint: checkpointOnly(t), Rejects: ignoreRejects}
 	path := writeFile(t, "visits.jsonl", someVisits)
-	receipt := imported(t, server.Client(t), hogapi.FileSource(visits, path), &options)
+	receipt := imported(t, server.Client(t), history.Files(visits, path), &options)
 	requireBalanced(t, receipt)
 	assert.Equal(t, "visits: visits.jsonl", receipt.Source)
 	assert.EqualValues(t, []int64{7, 3, 1}, []int64{receipt.Acknowledged, receipt.Rejected, receipt.Skipped})
@@ -76,7 +77,7 @@ func TestFileSource(t *testing.T) {
 	// Another mapping is not the same import.
 	changed := visits
 	changed.Options = "v2"
-	_, err := server.Client(t).Import(t.Context(), hogapi.FileSource(changed, path), &options)
+	_, err := history.Import(t.Context(), server.Client(t), history.Files(changed, path), &options)
 	assert.Equal(t, "checkpoint: begun with the source", requireInputError(t, err).Field)
 }
 
@@ -84,12 +85,12 @@ func TestFileSource(t *testing.T) {
 func TestEqualRecordsInDifferentFiles(t *testing.T) {
 	t.Parallel()
 	visit := `{"visitor":"ann","page":"/","at":"2024-05-01T12:00:00Z"}` + "\n"
-	source := hogapi.FileSource(visits, writeFile(t, "a.jsonl", visit+visit), writeFile(t, "b.jsonl", visit))
-	report, err := hogapi.Check(t.Context(), source, &hogapi.ImportOptions{ID: "visits"})
+	source := history.Files(visits, writeFile(t, "a.jsonl", visit+visit), writeFile(t, "b.jsonl", visit))
+	report, err := history.Check(t.Context(), source, &history.Options{ID: "visits"})
 	require.NoError(t, err)
 	assert.EqualValues(t, 1, report.DoubleUUIDs.Count)
 	server := hogapitest.New()
-	imported(t, server.Client(t), source, &hogapi.ImportOptions{ID: "visits", Rate: hogapi.Unpaced})
+	imported(t, server.Client(t), source, &history.Options{ID: "visits", Rate: hogapi.Unpaced})
 	assert.Equal(t, 2, server.Ledger().Unique())
 }
 
@@ -103,7 +104,7 @@ func TestEqualRecordsFarBeforeAResume(t *testing.T) {
 	for i := range 30 { // 1.5 MiB
 		text += visit(fmt.Sprint("ben ", i), strings.Repeat("a", 50_000))
 	}
-	source := hogapi.FileSource(visits, writeFile(t, "visits.jsonl", text+visit("ann", "/")))
+	source := history.Files(visits, writeFile(t, "visits.jsonl", text+visit("ann", "/")))
 	var before, whole hogapi.Event
 	for ev, err := range source.Events(t.Context(), hogapi.Position{}) {
 		require.NoError(t, err)
@@ -171,11 +172,11 @@ func TestNothingOfADamagedGzipFileIsSent(t *testing.T) {
 			folder := t.TempDir()
 			before, damaged := writeFile(t, "a.jsonl.gz", zipped(payments(1000, 1010))), filepath.Join(folder, "b.jsonl.gz")
 			require.NoError(t, os.WriteFile(damaged, tt.content, 0o600))
-			options := hogapi.ImportOptions{
-				ID: "damaged", Checkpoint: hogapi.FileCheckpoint(filepath.Join(folder, "ckpt")), Rejects: ignoreRejects, VerifyArchiveBytes: tt.verify, Rate: hogapi.Unpaced,
+			options := history.Options{
+				ID: "damaged", Checkpoint: history.CheckpointFile(filepath.Join(folder, "ckpt")), Rejects: ignoreRejects, VerifyArchiveBytes: tt.verify, Rate: hogapi.Unpaced,
 			}
-			source := hogapi.JSONLinesFile(before, damaged)
-			receipt, err := client.Import(t.Context(), source, &options)
+			source := history.JSONLines(before, damaged)
+			receipt, err := history.Import(t.Context(), client, source, &options)
 			assert.Equal(t, hogapi.StopSource, stopOf(t, err).Reason)
 			require.ErrorContains(t, err, "b.jsonl.gz: the gzip file is cut off or damaged, so nothing of it was sent: ")
 			assert.EqualValues(t, 10, receipt.Acknowledged, "of the file before")
@@ -216,8 +217,8 @@ func (m *monthly) write(text string) {
 }
 
 func (m *monthly) run() (hogapi.Receipt, error) {
-	return m.server.Client(m.t).Import(m.t.Context(), hogapi.JSONLinesFile(m.path),
-		&hogapi.ImportOptions{ID: "months", Rate: hogapi.Unpaced, Checkpoint: hogapi.FileCheckpoint(m.ckpt)})
+	return history.Import(m.t.Context(), m.server.Client(m.t), history.JSONLines(m.path),
+		&history.Options{ID: "months", Rate: hogapi.Unpaced, Checkpoint: history.CheckpointFile(m.ckpt)})
 }
 
 func (m *monthly) requireRefused() {

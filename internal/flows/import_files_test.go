@@ -17,6 +17,7 @@ import (
 
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/event"
+	"github.com/hogapi/hogapi/history"
 	"github.com/hogapi/hogapi/hogapitest"
 )
 
@@ -26,7 +27,7 @@ func TestImportOfFilesThatBecomeMore(t *testing.T) {
 	line := func(day int) string {
 		return fmt.Sprintf(`{"event":"e","distinct_id":"p","timestamp":"2024-05-%02dT12:00:00Z"}`+"\n", day)
 	}
-	plain := hogapi.Format{Name: "plain"}
+	plain := history.Format{Name: "plain"}
 	plain.Convert = func(record []byte) ([]hogapi.Event, error) {
 		var v struct {
 			Event     string
@@ -36,8 +37,8 @@ func TestImportOfFilesThatBecomeMore(t *testing.T) {
 		err := json.Unmarshal(record, &v)
 		return []hogapi.Event{{Name: v.Event, DistinctID: v.ID, Timestamp: v.Timestamp}}, err
 	}
-	for name, files := range map[string]func(...string) hogapi.Source{
-		"lines": hogapi.JSONLinesFile, "format": func(paths ...string) hogapi.Source { return hogapi.FileSource(plain, paths...) },
+	for name, files := range map[string]func(...string) history.Source{
+		"lines": history.JSONLines, "format": func(paths ...string) history.Source { return history.Files(plain, paths...) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -50,8 +51,8 @@ func TestImportOfFilesThatBecomeMore(t *testing.T) {
 			}
 			server := hogapitest.New()
 			load := func(paths ...string) (hogapi.Receipt, error) {
-				return server.Client(t).Import(t.Context(), files(paths...),
-					&hogapi.ImportOptions{ID: "months", Rate: hogapi.Unpaced, Checkpoint: hogapi.FileCheckpoint(filepath.Join(dir, "ckpt"))})
+				return history.Import(t.Context(), server.Client(t), files(paths...),
+					&history.Options{ID: "months", Rate: hogapi.Unpaced, Checkpoint: history.CheckpointFile(filepath.Join(dir, "ckpt"))})
 			}
 			for _, n := range []int{2, 3, 10, 11} { // of many files the name is short
 				receipt, err := load(paths[1:n]...)
@@ -102,13 +103,13 @@ func TestTheSameFileTwiceIsRefused(t *testing.T) {
 			between := writeFile(t, "between.jsonl", linesOf(2022, 3)) // of the same size
 			server := hogapitest.New()
 			checkpoint := filepath.Join(t.TempDir(), "ckpt")
-			options := hogapi.ImportOptions{ID: "twice", Checkpoint: hogapi.FileCheckpoint(checkpoint)}
-			_, err := server.Client(t).Import(t.Context(), hogapi.JSONLinesFile(one, between, other), &options)
+			options := history.Options{ID: "twice", Checkpoint: history.CheckpointFile(checkpoint)}
+			_, err := history.Import(t.Context(), server.Client(t), history.JSONLines(one, between, other), &options)
 			assert.Equal(t, "other.jsonl", requireInputError(t, err).Value)
 			require.ErrorContains(t, err, `the same file as "events.jsonl"`)
 			assert.Zero(t, server.Ledger().Len())
 			assert.NoFileExists(t, checkpoint, "and a checkpoint is not made: the next run may name other files")
-			_, err = hogapi.Check(t.Context(), hogapi.JSONLinesFile(one, between, other), &options)
+			_, err = history.Check(t.Context(), history.JSONLines(one, between, other), &options)
 			require.ErrorContains(t, err, `the same file as "events.jsonl"`)
 		})
 	}
@@ -136,12 +137,12 @@ func TestTheSameContentTwiceIsWarnedOf(t *testing.T) {
 			one, other := writeFile(t, "one.jsonl", c.first), writeFile(t, "other", c.second)
 			var logged strings.Builder
 			client := hogapitest.New().Client(t, hogapi.WithLogger(slog.New(slog.NewTextHandler(&logged, nil))))
-			options := hogapi.ImportOptions{ID: "copies", Rate: hogapi.Unpaced}
-			receipt := imported(t, client, hogapi.JSONLinesFile(one, other), &options)
+			options := history.Options{ID: "copies", Rate: hogapi.Unpaced}
+			receipt := imported(t, client, history.JSONLines(one, other), &options)
 			assert.Equal(t, c.want, receipt.Warnings[event.WarningSameContent])
 			assert.Equal(t, c.want > 0, strings.Contains(logged.String(), "other begins with the same 64 KiB as one.jsonl"))
 			assert.Equal(t, c.want > 0, strings.Contains(receipt.String(), "warning, same_content: 1"))
-			report, err := hogapi.Check(t.Context(), hogapi.JSONLinesFile(one, other), &options)
+			report, err := history.Check(t.Context(), history.JSONLines(one, other), &options)
 			require.NoError(t, err)
 			assert.Equal(t, c.want, report.Warnings[event.WarningSameContent].Count)
 			assert.Equal(t, c.want > 0, strings.Contains(report.String(), "other begins with the same 64 KiB as one.jsonl"))
@@ -196,17 +197,17 @@ func TestFileThatChangesWhileItIsRead(t *testing.T) {
 			server := hogapitest.New(hogapitest.WithCompactLedger())
 			client := server.Client(t)
 			path := writeFile(t, "events.jsonl", tt.content)
-			files := hogapi.JSONLinesFile(path)
-			changing := hogapi.MapSource(files, func(ev hogapi.Event) ([]hogapi.Event, error) {
+			files := history.JSONLines(path)
+			changing := history.Map(files, func(ev hogapi.Event) ([]hogapi.Event, error) {
 				if ev.Position.Offset == int64(len(lines(0, changedAt))) {
 					tt.change(t, path)
 				}
 				return []hogapi.Event{ev}, nil
 			})
-			options := hogapi.ImportOptions{
-				ID: "changing", Checkpoint: hogapi.FileCheckpoint(filepath.Join(t.TempDir(), "ckpt")), Rejects: ignoreRejects, MaxRejectShare: -1, VerifyArchiveBytes: -1, Rate: hogapi.Unpaced,
+			options := history.Options{
+				ID: "changing", Checkpoint: history.CheckpointFile(filepath.Join(t.TempDir(), "ckpt")), Rejects: ignoreRejects, MaxRejectShare: -1, VerifyArchiveBytes: -1, Rate: hogapi.Unpaced,
 			}
-			receipt, err := client.Import(t.Context(), changing, &options)
+			receipt, err := history.Import(t.Context(), client, changing, &options)
 			requireBalanced(t, receipt)
 			if tt.says == "" {
 				require.NoError(t, err)

@@ -18,6 +18,7 @@ import (
 
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/event"
+	"github.com/hogapi/hogapi/history"
 	"github.com/hogapi/hogapi/hogapitest"
 	"github.com/hogapi/hogapi/ops"
 )
@@ -51,8 +52,8 @@ func readFile(t *testing.T, path string) []byte {
 	return content
 }
 
-func checkpointOnly(t *testing.T) hogapi.Checkpointer {
-	return hogapi.FileCheckpoint(filepath.Join(t.TempDir(), "ckpt"))
+func checkpointOnly(t *testing.T) history.Checkpointer {
+	return history.CheckpointFile(filepath.Join(t.TempDir(), "ckpt"))
 }
 
 // fake is a service and a client of it.
@@ -63,9 +64,9 @@ func fake(t *testing.T) (*hogapitest.Server, *hogapi.Client) {
 }
 
 // imported is the receipt of an import that ends well.
-func imported(t *testing.T, client *hogapi.Client, source hogapi.Source, o *hogapi.ImportOptions) hogapi.Receipt {
+func imported(t *testing.T, client *hogapi.Client, source history.Source, o *history.Options) hogapi.Receipt {
 	t.Helper()
-	receipt, err := client.Import(t.Context(), source, o)
+	receipt, err := history.Import(t.Context(), client, source, o)
 	require.NoError(t, err)
 	return receipt
 }
@@ -160,11 +161,11 @@ func TestHundredLoneRefusalsStop(t *testing.T) {
 			refuseEvents(t, server, tt.isBad)
 			var rejects []hogapi.Reject
 			checkpoint := &memoryCheckpoint{}
-			options := hogapi.ImportOptions{
+			options := history.Options{
 				ID: "refused", Checkpoint: checkpoint, Rejects: keepRejects(&rejects), MaxRejectShare: -1, Rate: hogapi.Unpaced,
 				Delivery: hogapi.DeliveryOptions{Tuning: hogapi.Tuning{Lanes: 1, MaxBatchEvents: 50}},
 			}
-			receipt, err := client.Import(t.Context(), numbered(tt.n), &options)
+			receipt, err := history.Import(t.Context(), client, numbered(tt.n), &options)
 			requireBalanced(t, receipt)
 			bad := 0
 			for i := range tt.n {
@@ -204,7 +205,7 @@ func TestTooLongRetryAfterStopsAtOnce(t *testing.T) {
 			server.Script(ops.Capture, hogapitest.Always(hogapitest.RateLimit(fmt.Sprint(int64(wait.Seconds())))))
 			begin := time.Now()
 			onePerson := altered(numbered(10), func(ev *hogapi.Event) { ev.DistinctID = "ann" }) // and so one request at a time
-			_, err := server.Client(t).Import(t.Context(), onePerson, &hogapi.ImportOptions{ID: "limited"})
+			_, err := history.Import(t.Context(), server.Client(t), onePerson, &history.Options{ID: "limited"})
 			stop := stopOf(t, err)
 			assert.Equal(t, hogapi.StopNoProgress, stop.Reason)
 			assert.Equal(t, wait, stop.RetryAfter)
@@ -218,18 +219,18 @@ func TestTooLongRetryAfterStopsAtOnce(t *testing.T) {
 func TestImportKeepsItsProtocol(t *testing.T) {
 	t.Parallel()
 	checkpoint := &memoryCheckpoint{}
-	options := func(p hogapi.Protocol) *hogapi.ImportOptions {
-		return &hogapi.ImportOptions{ID: "keeps", Checkpoint: checkpoint, Delivery: hogapi.DeliveryOptions{Protocol: p}}
+	options := func(p hogapi.Protocol) *history.Options {
+		return &history.Options{ID: "keeps", Checkpoint: checkpoint, Delivery: hogapi.DeliveryOptions{Protocol: p}}
 	}
 	imported(t, hogapitest.New().Client(t), numbered(10), options(hogapi.ProtocolAuto))
 
 	old := hogapitest.New(hogapitest.WithoutV1())
-	receipt, err := old.Client(t).Import(t.Context(), numbered(20), options(hogapi.ProtocolAuto))
+	receipt, err := history.Import(t.Context(), old.Client(t), numbered(20), options(hogapi.ProtocolAuto))
 	assert.Equal(t, hogapi.StopNotFound, stopOf(t, err).Reason, "it does not change to /batch/")
 	assert.Zero(t, old.Ledger().Len())
 	assert.Equal(t, hogapi.ProtocolV1, receipt.Protocol)
 
-	_, err = old.Client(t).Import(t.Context(), numbered(20), options(hogapi.ProtocolBatch))
+	_, err = history.Import(t.Context(), old.Client(t), numbered(20), options(hogapi.ProtocolBatch))
 	input := requireInputError(t, err)
 	assert.Equal(t, "Delivery.Protocol", input.Field)
 	assert.Contains(t, input.Want, `"v1", which the import began with`)
@@ -282,7 +283,7 @@ func TestEncoders(t *testing.T) {
 			return inner.RoundTrip(r)
 		})}))
 		test.delivery.Lanes = 1
-		receipt := imported(t, client, numbered(500), &hogapi.ImportOptions{ID: "encoded", Rate: hogapi.Unpaced, Delivery: test.delivery})
+		receipt := imported(t, client, numbered(500), &history.Options{ID: "encoded", Rate: hogapi.Unpaced, Delivery: test.delivery})
 		assert.EqualValues(t, 500, receipt.Acknowledged)
 		requireWhole(t, server, 500)
 		require.NotEmpty(t, encodings)
@@ -309,7 +310,7 @@ func TestWarningsOfTime(t *testing.T) {
 	})
 	synctest.Test(t, func(t *testing.T) {
 		server, client := fake(t)
-		options := hogapi.ImportOptions{ID: "times", Checkpoint: &memoryCheckpoint{}, Delivery: hogapi.DeliveryOptions{Tuning: hogapi.Tuning{Lanes: 1, MaxBatchEvents: size}}}
+		options := history.Options{ID: "times", Checkpoint: &memoryCheckpoint{}, Delivery: hogapi.DeliveryOptions{Tuning: hogapi.Tuning{Lanes: 1, MaxBatchEvents: size}}}
 		receipt := imported(t, client, source, &options)
 		assert.Len(t, server.Ledger().Requests(), len(batches))
 		want := map[hogapi.Warning]int64{event.WarningWideBatch: 4, event.WarningBackwards: 3}
@@ -322,22 +323,22 @@ func TestWarningsOfTime(t *testing.T) {
 // A source without records may come from a failed dump: the import succeeds, with a warning.
 func TestSourceWithoutRecordsIsWarnedOf(t *testing.T) {
 	t.Parallel()
-	for name, source := range map[string]hogapi.Source{
-		"an empty file":   hogapi.JSONLinesFile(writeFile(t, "e.jsonl", "")),
-		"gzip of nothing": hogapi.JSONLinesFile(writeFile(t, "e.jsonl.gz", zipped(""))),
-		"blank lines":     hogapi.JSONLinesFile(writeFile(t, "e.jsonl", "\n\n")),
+	for name, source := range map[string]history.Source{
+		"an empty file":   history.JSONLines(writeFile(t, "e.jsonl", "")),
+		"gzip of nothing": history.JSONLines(writeFile(t, "e.jsonl.gz", zipped(""))),
+		"blank lines":     history.JSONLines(writeFile(t, "e.jsonl", "\n\n")),
 		"no source":       numbered(0),
 	} {
-		options := hogapi.ImportOptions{ID: "empty", Checkpoint: &memoryCheckpoint{}}
-		receipt, err := hogapitest.New().Client(t).Import(t.Context(), source, &options)
+		options := history.Options{ID: "empty", Checkpoint: &memoryCheckpoint{}}
+		receipt, err := history.Import(t.Context(), hogapitest.New().Client(t), source, &options)
 		require.NoError(t, err, name)
 		assert.EqualValues(t, 1, receipt.Warnings[event.WarningNoRecords], name)
-		report, err := hogapi.Check(t.Context(), source, &options)
+		report, err := history.Check(t.Context(), source, &options)
 		require.NoError(t, err, name)
 		assert.EqualValues(t, 1, report.Warnings[event.WarningNoRecords].Count, name)
 		assert.Contains(t, report.String(), "no_records")
 	}
-	options := hogapi.ImportOptions{ID: "done", Checkpoint: &memoryCheckpoint{}}
+	options := history.Options{ID: "done", Checkpoint: &memoryCheckpoint{}}
 	for range 2 { // the second run has nothing left, so it does not warn
 		receipt := imported(t, hogapitest.New().Client(t), numbered(3), &options)
 		assert.Zero(t, receipt.Warnings[event.WarningNoRecords])
@@ -399,7 +400,7 @@ func (p preflightTest) run(t *testing.T) {
 	}
 	client := server.Client(t, options...)
 	server.Script(ops.Preflight, p.fault)
-	receipt, err := client.Import(t.Context(), numbered(n), &hogapi.ImportOptions{ID: "preflight", Delivery: hogapi.DeliveryOptions{Tuning: hogapi.Tuning{NoPreflight: p.off}}})
+	receipt, err := history.Import(t.Context(), client, numbered(n), &history.Options{ID: "preflight", Delivery: hogapi.DeliveryOptions{Tuning: hogapi.Tuning{NoPreflight: p.off}}})
 	var met []hogapi.Op
 	for _, call := range server.Calls() {
 		if call.Op != ops.Protocol {

@@ -18,6 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/history"
 	"github.com/hogapi/hogapi/hogapitest"
 	"github.com/hogapi/hogapi/ops"
 )
@@ -77,7 +78,7 @@ func TestSilentPipeHoldsUpNothing(t *testing.T) {
 					due = time.Now()
 				}
 			}}))
-			receipt, err := client.Import(ctx, hogapi.JSONLinesFile(path), &hogapi.ImportOptions{ID: "pipe", Rejects: ignoreRejects, Rate: hogapi.Unpaced, Delivery: hogapi.DeliveryOptions{Tuning: hogapi.Tuning{Linger: time.Millisecond}}})
+			receipt, err := history.Import(ctx, client, history.JSONLines(path), &history.Options{ID: "pipe", Rejects: ignoreRejects, Rate: hogapi.Unpaced, Delivery: hogapi.DeliveryOptions{Tuning: hogapi.Tuning{Linger: time.Millisecond}}})
 			assert.Less(t, time.Since(due), time.Minute, "it does not hang")
 			requireBalanced(t, receipt)
 			if stop := stopOf(t, err); tt.fault.String() != "" {
@@ -100,7 +101,7 @@ func TestPipeWithoutAWriterHoldsUpNothing(t *testing.T) {
 	var f *os.File
 	for wait := 10 * time.Millisecond; f == nil && wait < time.Minute; wait *= 2 { // until the source has time to open it
 		ctx, cancel := context.WithTimeout(t.Context(), wait)
-		_, err := hogapitest.New().Client(t).Import(ctx, hogapi.JSONLinesFile(path), &hogapi.ImportOptions{ID: "pipe"})
+		_, err := history.Import(ctx, hogapitest.New().Client(t), history.JSONLines(path), &history.Options{ID: "pipe"})
 		cancel()
 		assert.Equal(t, hogapi.StopCanceled, stopOf(t, err).Reason)
 		f, err = os.OpenFile(path, os.O_WRONLY|syscall.O_NONBLOCK, 0)
@@ -127,13 +128,13 @@ func TestPipeThatCheckHasRead(t *testing.T) {
 		_, err = io.WriteString(f, payments(0, 10))
 		assert.NoError(t, errors.Join(err, f.Close()))
 	}()
-	source := hogapi.JSONLinesFile(path)
-	options := hogapi.ImportOptions{ID: "pipe", Checkpoint: &memoryCheckpoint{}}
-	report, err := hogapi.Check(t.Context(), source, &options)
+	source := history.JSONLines(path)
+	options := history.Options{ID: "pipe", Checkpoint: &memoryCheckpoint{}}
+	report, err := history.Check(t.Context(), source, &options)
 	require.NoError(t, err)
 	assert.EqualValues(t, 10, report.Good)
 	server := hogapitest.New()
-	_, err = server.Client(t).Import(t.Context(), source, &options)
+	_, err = history.Import(t.Context(), server.Client(t), source, &options)
 	assert.Equal(t, hogapi.StopSource, stopOf(t, err).Reason)
 	require.ErrorContains(t, err, "it is a pipe, which can be read once, and Check has read it")
 	assert.Empty(t, server.Calls())
@@ -157,8 +158,8 @@ func TestTooLargeARecordOfAPipe(t *testing.T) {
 	}()
 	fails := func([]byte) ([]hogapi.Event, error) { return nil, errors.New("not yet") }
 	client := hogapitest.New().Client(t)
-	receipt := imported(t, client, hogapi.FileSource(hogapi.Format{Name: "own", Convert: fails}, path),
-		&hogapi.ImportOptions{ID: "first", MaxRejectShare: -1, Rejects: hogapi.RejectFile(rejects)})
+	receipt := imported(t, client, history.Files(history.Format{Name: "own", Convert: fails}, path),
+		&history.Options{ID: "first", MaxRejectShare: -1, Rejects: history.RejectFile(rejects)})
 	require.NoError(t, <-written)
 	require.EqualValues(t, 2, receipt.Rejected)
 
@@ -166,10 +167,10 @@ func TestTooLargeARecordOfAPipe(t *testing.T) {
 	defer cancel()
 	var sizes []int
 	var again []hogapi.Reject
-	_, err := client.Import(ctx, hogapi.RejectedRecords(rejects, func(record []byte) ([]hogapi.Event, error) {
+	_, err := history.Import(ctx, client, history.Rejected(rejects, func(record []byte) ([]hogapi.Event, error) {
 		sizes = append(sizes, len(record))
 		return fails(record)
-	}), &hogapi.ImportOptions{ID: "again", MaxRejectShare: -1, Rejects: keepRejects(&again)})
+	}), &history.Options{ID: "again", MaxRejectShare: -1, Rejects: keepRejects(&again)})
 	require.NoError(t, err)
 	assert.Equal(t, []int{5<<20 + 24}, sizes, "what fits is whole")
 	require.Len(t, again, 2)

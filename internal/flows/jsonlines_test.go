@@ -16,6 +16,7 @@ import (
 
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/event"
+	"github.com/hogapi/hogapi/history"
 	"github.com/hogapi/hogapi/hogapitest"
 	"github.com/hogapi/hogapi/internal/wire"
 	"github.com/hogapi/hogapi/ops"
@@ -28,7 +29,7 @@ type record struct {
 }
 
 // readSource takes the records behind a position.
-func readSource(ctx context.Context, source hogapi.Source, after hogapi.Position) (records []record, err error) {
+func readSource(ctx context.Context, source history.Source, after hogapi.Position) (records []record, err error) {
 	for ev, err := range source.Events(ctx, after) {
 		if err != nil {
 			return records, err
@@ -42,21 +43,21 @@ func readSource(ctx context.Context, source hogapi.Source, after hogapi.Position
 func TestJSONLinesLastLine(t *testing.T) {
 	t.Parallel()
 	path := writeFile(t, "e.jsonl", `{"event":"a"}`)
-	open, err := readSource(t.Context(), hogapi.JSONLinesFile(path), hogapi.Position{})
+	open, err := readSource(t.Context(), history.JSONLines(path), hogapi.Position{})
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(path, []byte(`{"event":"a"}`+"\n"+`{"event":"b"}`), 0o600))
-	grown, err := readSource(t.Context(), hogapi.JSONLinesFile(path), hogapi.Position{})
+	grown, err := readSource(t.Context(), history.JSONLines(path), hogapi.Position{})
 	require.NoError(t, err)
 	assert.Equal(t, open[0].Position, grown[0].Position)
-	rest, err := readSource(t.Context(), hogapi.JSONLinesFile(path), open[0].Position)
+	rest, err := readSource(t.Context(), history.JSONLines(path), open[0].Position)
 	require.NoError(t, err)
 	assert.Equal(t, grown[1:], rest)
 }
 
 // refusalsOf imports files and returns the rejects.
-func refusalsOf(t *testing.T, source hogapi.Source, checkpoint hogapi.Checkpointer) (all []hogapi.Reject) {
+func refusalsOf(t *testing.T, source history.Source, checkpoint history.Checkpointer) (all []hogapi.Reject) {
 	t.Helper()
-	imported(t, hogapitest.New().Client(t), source, &hogapi.ImportOptions{
+	imported(t, hogapitest.New().Client(t), source, &history.Options{
 		ID: "refusals", MaxRejectShare: -1, Checkpoint: checkpoint, Rejects: keepRejects(&all),
 	})
 	return all
@@ -78,19 +79,19 @@ func TestRefusalsNameTheLine(t *testing.T) {
 			checkpoint := &memoryCheckpoint{}
 			path := writeFile(t, "e.jsonl", form(content))
 			other := writeFile(t, "other.jsonl", goodRecord+"\nbad")
-			rejects := refusalsOf(t, hogapi.JSONLinesFile(path, other), nil)
+			rejects := refusalsOf(t, history.JSONLines(path, other), nil)
 			require.Len(t, rejects, 3)
 			for i, want := range []string{"e.jsonl:3", "e.jsonl:4", "other.jsonl:2"} {
 				assert.Equal(t, want, rejects[i].Where)
 				assert.Equal(t, want, rejects[i].Err.Where)
 				require.ErrorContains(t, rejects[i].Err, fmt.Sprintf("(%s, byte offset %d)", want, rejects[i].Position.Offset))
 			}
-			require.Len(t, refusalsOf(t, hogapi.JSONLinesFile(path), checkpoint), 2)
+			require.Len(t, refusalsOf(t, history.JSONLines(path), checkpoint), 2)
 			grown := writeFile(t, "e.jsonl", form(content+more))
-			rejects = refusalsOf(t, hogapi.JSONLinesFile(grown), checkpoint)
+			rejects = refusalsOf(t, history.JSONLines(grown), checkpoint)
 			require.Len(t, rejects, 2)
 			assert.Equal(t, []string{"e.jsonl:6", "e.jsonl:8"}, []string{rejects[0].Where, rejects[1].Where})
-			report, err := hogapi.Check(t.Context(), hogapi.JSONLinesFile(grown), &hogapi.ImportOptions{ID: "refusals", MaxRejectShare: -1})
+			report, err := history.Check(t.Context(), history.JSONLines(grown), &history.Options{ID: "refusals", MaxRejectShare: -1})
 			require.NoError(t, err)
 			assert.Contains(t, report.String(), "(e.jsonl:6, byte offset ")
 		})
@@ -102,55 +103,55 @@ func TestErrorsHaveOnePrefix(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		content string
-		source  hogapi.Source // nil: a file of the content
+		source  history.Source // nil: a file of the content
 		fault   hogapitest.Fault
-		change  func(t *testing.T, o *hogapi.ImportOptions)
+		change  func(t *testing.T, o *history.Options)
 	}{
 		"a refusal":          {content: youngRecord},
 		"a bad line":         {content: "bad\n"},
 		"an unfinished line": {content: goodRecord + "\n" + goodRecord[:30]},
-		"a missing file":     {source: hogapi.JSONLinesFile("missing.jsonl")},
-		"no file":            {source: hogapi.JSONLinesFile()},
-		"a folder":           {source: hogapi.JSONLinesFile(t.TempDir())},
+		"a missing file":     {source: history.JSONLines("missing.jsonl")},
+		"no file":            {source: history.JSONLines()},
+		"a folder":           {source: history.JSONLines(t.TempDir())},
 		"a refused batch":    {content: goodRecord, fault: hogapitest.Always(hogapitest.Status(400))},
 		"a wrong key":        {content: goodRecord, fault: hogapitest.Always(hogapitest.Status(401))},
-		"no progress":        {content: goodRecord, fault: hogapitest.Always(hogapitest.CutBefore()), change: func(_ *testing.T, o *hogapi.ImportOptions) { o.Delivery.GiveUpAfter = time.Second }},
-		"too many rejects":   {content: "bad\nbad\n", change: func(_ *testing.T, o *hogapi.ImportOptions) { o.Rejects = ignoreRejects }},
-		"a handler": {content: "bad\n", change: func(_ *testing.T, o *hogapi.ImportOptions) {
+		"no progress":        {content: goodRecord, fault: hogapitest.Always(hogapitest.CutBefore()), change: func(_ *testing.T, o *history.Options) { o.Delivery.GiveUpAfter = time.Second }},
+		"too many rejects":   {content: "bad\nbad\n", change: func(_ *testing.T, o *history.Options) { o.Rejects = ignoreRejects }},
+		"a handler": {content: "bad\n", change: func(_ *testing.T, o *history.Options) {
 			o.Rejects = hogapi.RejectFunc(func(_ context.Context, r hogapi.Reject) error { return r.Err })
 		}},
-		"a checkpoint in use": {content: goodRecord, change: func(t *testing.T, o *hogapi.ImportOptions) {
+		"a checkpoint in use": {content: goodRecord, change: func(t *testing.T, o *history.Options) {
 			path := filepath.Join(t.TempDir(), "ckpt")
-			owner := hogapi.FileCheckpoint(path)
+			owner := history.CheckpointFile(path)
 			_, err := owner.Open(t.Context())
 			require.NoError(t, err)
 			t.Cleanup(func() { assert.NoError(t, owner.Close()) })
-			o.Checkpoint = hogapi.FileCheckpoint(path)
+			o.Checkpoint = history.CheckpointFile(path)
 		}},
-		"a checkpoint of another import": {content: goodRecord, change: func(t *testing.T, o *hogapi.ImportOptions) {
+		"a checkpoint of another import": {content: goodRecord, change: func(t *testing.T, o *history.Options) {
 			o.Checkpoint = &memoryCheckpoint{}
-			imported(t, hogapitest.New().Client(t), numbered(3), &hogapi.ImportOptions{ID: "other", Checkpoint: o.Checkpoint})
+			imported(t, hogapitest.New().Client(t), numbered(3), &history.Options{ID: "other", Checkpoint: o.Checkpoint})
 		}},
-		"bad options": {content: goodRecord, change: func(_ *testing.T, o *hogapi.ImportOptions) { o.Rate = -7 }},
+		"bad options": {content: goodRecord, change: func(_ *testing.T, o *history.Options) { o.Rate = -7 }},
 	} {
 		t.Run(name, bubble(func(t *testing.T) {
 			server := hogapitest.New(hogapitest.WithClock(func() time.Time { return time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC) }))
 			server.Script(ops.Capture, c.fault)
-			options, source := hogapi.ImportOptions{ID: "prefixes"}, c.source
+			options, source := history.Options{ID: "prefixes"}, c.source
 			if source == nil {
-				source = hogapi.JSONLinesFile(writeFile(t, "e.jsonl", c.content))
+				source = history.JSONLines(writeFile(t, "e.jsonl", c.content))
 			}
 			if c.change != nil {
 				c.change(t, &options)
 			}
 			client := server.Client(t, hogapi.WithClock(func() time.Time { return time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC) }))
-			_, err := client.Import(t.Context(), source, &options)
+			_, err := history.Import(t.Context(), client, source, &options)
 			require.Error(t, err)
 			for line := range strings.Lines(err.Error()) { // errors that are joined have a line each
 				assert.Equal(t, 1, strings.Count(line, "hogapi: "), line)
 				assert.True(t, strings.HasPrefix(line, "hogapi: "), line)
 			}
-			_, err = hogapi.Check(t.Context(), source, &options)
+			_, err = history.Check(t.Context(), source, &options)
 			if err != nil && !errors.Is(err, context.Canceled) {
 				assert.Equal(t, 1, strings.Count(err.Error(), "hogapi: "), "%v", err)
 			}

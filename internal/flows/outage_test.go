@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/history"
 	"github.com/hogapi/hogapi/hogapitest"
 	"github.com/hogapi/hogapi/ops"
 )
@@ -81,7 +82,7 @@ func TestImportWithoutLimitsOnARealClock(t *testing.T) {
 			ev.Name = ""
 		}
 	})
-	receipt, err := host.importing(t).Import(t.Context(), source, &hogapi.ImportOptions{
+	receipt, err := history.Import(t.Context(), host.importing(t), source, &history.Options{
 		ID: "unlimited", Rate: hogapi.Unpaced, MaxRejectShare: -1, VerifyArchiveBytes: -1, Rejects: keepRejects(&rejects),
 		Delivery: hogapi.DeliveryOptions{GiveUpAfter: -1},
 	})

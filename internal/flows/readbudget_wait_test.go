@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/history"
 	"github.com/hogapi/hogapi/hogapitest"
 	"github.com/hogapi/hogapi/internal/testevents"
 )
@@ -36,7 +37,7 @@ func TestVerifyBesideAnotherProgram(t *testing.T) {
 		client := b.server.Client(t)
 		others.Go(func() {
 			for ctx.Err() == nil {
-				body := map[string]any{"query": hogapi.Query{HogQL: "SELECT uniqExact(uuid) AS n FROM events WHERE timestamp >= toDateTime('2024-01-30T00:00:00Z')"}, "refresh": "force_blocking"}
+				body := map[string]any{"query": history.Query{HogQL: "SELECT uniqExact(uuid) AS n FROM events WHERE timestamp >= toDateTime('2024-01-30T00:00:00Z')"}, "refresh": "force_blocking"}
 				err := client.Do(ctx, hogapi.Request{Method: http.MethodPost, Path: "/query/", Replay: hogapi.ReplaySafe, Body: body}, nil)
 				if asked++; errors.Is(err, hogapi.ErrRateLimited) {
 					refused++
@@ -48,7 +49,7 @@ func TestVerifyBesideAnotherProgram(t *testing.T) {
 			}
 		})
 		var waits []time.Time
-		v, err := b.server.Client(t).Verify(t.Context(), b.receipt, &hogapi.VerifyOptions{Wait: true, OnProgress: func(p hogapi.VerifyProgress) {
+		v, err := history.Verify(t.Context(), b.server.Client(t), b.receipt, &history.VerifyOptions{Wait: true, OnProgress: func(p history.VerifyProgress) {
 			if p.Step == "wait for the read budget" {
 				waits = append(waits, p.NextLook)
 			}
@@ -71,17 +72,17 @@ func TestVerifyReadsNoMoreThanItMay(t *testing.T) {
 	b.arrive(0, 60, nil)
 	client, dir := b.server.Client(t), t.TempDir()
 	limit := int64(40 * 100 * 44)
-	v, err := client.Verify(t.Context(), b.receipt, &hogapi.VerifyOptions{Dir: dir, MaxBytesRead: limit})
+	v, err := history.Verify(t.Context(), client, b.receipt, &history.VerifyOptions{Dir: dir, MaxBytesRead: limit})
 	require.ErrorIs(t, err, hogapi.ErrMaxBytesRead)
 	require.ErrorContains(t, err, "run again with the same Dir to continue")
 	assert.Nil(t, v)
 	first := b.project.ReadBytes()
 	assert.LessOrEqual(t, first, limit)
-	v, err = client.Verify(t.Context(), b.receipt, &hogapi.VerifyOptions{Dir: dir, MaxBytesRead: limit})
+	v, err = history.Verify(t.Context(), client, b.receipt, &history.VerifyOptions{Dir: dir, MaxBytesRead: limit})
 	require.NoError(t, err)
 	assert.True(t, v.Complete())
 	assert.EqualValues(t, 60*100*44, first+v.BytesRead, "nothing is read twice")
-	_, err = client.Verify(t.Context(), b.receipt, &hogapi.VerifyOptions{MaxBytesRead: -1})
+	_, err = history.Verify(t.Context(), client, b.receipt, &history.VerifyOptions{MaxBytesRead: -1})
 	require.ErrorIs(t, err, hogapi.ErrInvalid)
 }
 
@@ -92,7 +93,7 @@ func TestHooksSeeTheCost(t *testing.T) {
 	b.arrive(0, 2, nil)
 	var costs []hogapi.QueryCost
 	client := b.server.Client(t, hogapi.WithHooks(hogapi.Hooks{OnTry: func(_ context.Context, try hogapi.TryInfo) { costs = append(costs, try.Cost) }}))
-	v, err := client.Verify(t.Context(), b.receipt, nil)
+	v, err := history.Verify(t.Context(), client, b.receipt, nil)
 	require.NoError(t, err)
 	require.True(t, v.Complete())
 	require.Len(t, costs, 1)

@@ -17,6 +17,7 @@ import (
 
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/event"
+	"github.com/hogapi/hogapi/history"
 	"github.com/hogapi/hogapi/hogapitest"
 	"github.com/hogapi/hogapi/internal/testevents"
 	"github.com/hogapi/hogapi/ops"
@@ -39,7 +40,7 @@ func TestReceiptHasARowForEachReject(t *testing.T) {
 	server := hogapitest.New()
 	testevents.RefusePoison(server)
 	checkpoint := &memoryCheckpoint{}
-	options := hogapi.ImportOptions{ID: "rows", MaxRejectShare: -1, Checkpoint: checkpoint, Rejects: ignoreRejects}
+	options := history.Options{ID: "rows", MaxRejectShare: -1, Checkpoint: checkpoint, Rejects: ignoreRejects}
 	for range 2 { // the second run counts nothing again
 		receipt := imported(t, server.Client(t), source, &options)
 		requireBalanced(t, receipt)
@@ -68,7 +69,7 @@ func TestReceiptRollsUp(t *testing.T) {
 		ev.Timestamp = time.Date(1960, 1, 1, 0, 0, 0, 0, time.UTC).AddDate(0, 0, int(ev.Position.Offset))
 	})
 	checkpoint := &memoryCheckpoint{}
-	receipt := imported(t, hogapitest.New(hogapitest.WithCompactLedger()).Client(t), source, &hogapi.ImportOptions{ID: "rolled", Rate: hogapi.Unpaced, Checkpoint: checkpoint})
+	receipt := imported(t, hogapitest.New(hogapitest.WithCompactLedger()).Client(t), source, &history.Options{ID: "rolled", Rate: hogapi.Unpaced, Checkpoint: checkpoint})
 	requireBalanced(t, receipt)
 	assert.Less(t, len(receipt.Days), 400)
 	assert.Equal(t, hogapi.DayCount{Day: "1960-02", Event: "order placed", Acknowledged: 29, Digest: receipt.Days[1].Digest}, receipt.Days[1])
@@ -98,20 +99,20 @@ func TestPrintedTextsAreTame(t *testing.T) {
 			good, bad := numberedEvent(1), numberedEvent(2)
 			good.Name = text
 			bad.Timestamp, bad.DistinctID = time.Time{}, text
-			source := func() hogapi.Source {
+			source := func() history.Source {
 				return altered(eventsOf(good, bad, hogapi.SkippedEvent(hogapi.Position{}, text),
 					hogapi.BadEvent(hogapi.Position{}, []byte(text), error(&hogapi.EventError{Reason: hogapi.Reason(text), Field: text, Value: text, Want: text}))),
 					func(ev *hogapi.Event) { ev.Position.Key, ev.UUID = text, uuid.Nil })
 			}
 			var progress []string
-			options := hogapi.ImportOptions{ID: "tame", MaxRejectShare: -1, Rejects: ignoreRejects, OnProgress: func(s hogapi.Stats) { progress = append(progress, s.String()) }}
+			options := history.Options{ID: "tame", MaxRejectShare: -1, Rejects: ignoreRejects, OnProgress: func(s hogapi.Stats) { progress = append(progress, s.String()) }}
 			server := hogapitest.New()
 			receipt := imported(t, server.Client(t), source(), &options)
 			requireTame(t, receipt.String(), 2+3+3) // the head, names, reasons
 			for _, line := range progress {
 				requireTame(t, line, 0)
 			}
-			report, err := hogapi.Check(t.Context(), source(), &options)
+			report, err := history.Check(t.Context(), source(), &options)
 			require.NoError(t, err)
 			requireTame(t, report.String(), strings.Count(report.String(), "\n"))
 			assert.NotContains(t, report.String(), "\nforged")
@@ -121,11 +122,11 @@ func TestPrintedTextsAreTame(t *testing.T) {
 				requireTame(t, r.Err.Error(), 0)
 				return r.Err
 			})
-			_, err = server.Client(t).Import(t.Context(), source(), &options)
+			_, err = history.Import(t.Context(), server.Client(t), source(), &options)
 			require.Error(t, err)
 			requireTame(t, err.Error(), 0)
 			server.Script(ops.Capture, hogapitest.Always(hogapitest.Status(401)))
-			_, err = server.Client(t).Import(t.Context(), source(), &hogapi.ImportOptions{ID: "tame", Rejects: ignoreRejects})
+			_, err = history.Import(t.Context(), server.Client(t), source(), &history.Options{ID: "tame", Rejects: ignoreRejects})
 			require.ErrorAs(t, err, new(*hogapi.UnsettledError))
 			requireTame(t, err.Error(), 0)
 		})
@@ -142,9 +143,9 @@ func TestReceiptNamesSharedUUIDs(t *testing.T) {
 	path := writeFile(t, "e.jsonl", content)
 	for _, protocol := range []hogapi.Protocol{hogapi.ProtocolBatch, hogapi.ProtocolV1} {
 		server, checkpoint := hogapitest.New(), &memoryCheckpoint{}
-		options := hogapi.ImportOptions{ID: "shared", Checkpoint: checkpoint, Delivery: hogapi.DeliveryOptions{Protocol: protocol}}
+		options := history.Options{ID: "shared", Checkpoint: checkpoint, Delivery: hogapi.DeliveryOptions{Protocol: protocol}}
 		for range 2 {
-			receipt := imported(t, server.Client(t), hogapi.JSONLinesFile(path), &options)
+			receipt := imported(t, server.Client(t), history.JSONLines(path), &options)
 			assert.EqualValues(t, 7, receipt.Acknowledged)
 			assert.Equal(t, map[hogapi.Warning]int64{event.WarningUUIDConflict: 1, event.WarningUUIDReuse: 1}, receipt.Warnings)
 			assert.Equal(t, []event.Example{
@@ -172,7 +173,7 @@ func ask(t *testing.T, client *hogapi.Client, query any) [][]any {
 }
 
 // byHand is a query as a person would put it into the SQL editor.
-func byHand(q hogapi.Query) any { return map[string]any{"kind": "HogQLQuery", "query": q.String()} }
+func byHand(q history.Query) any { return map[string]any{"kind": "HogQLQuery", "query": q.String()} }
 
 // Servers of all ages take each query of a receipt, and count this import's events only, and one that was sent twice once.
 func TestReceiptQueries(t *testing.T) {
@@ -190,13 +191,13 @@ func TestReceiptQueries(t *testing.T) {
 			client := server.Client(t)
 			var receipt hogapi.Receipt
 			for _, name := range []string{"another", id, id} {
-				receipt = imported(t, client, altered(source, func(ev *hogapi.Event) { ev.UUID, ev.Position.Key = uuid.Nil, "n" }), &hogapi.ImportOptions{ID: name, Rate: hogapi.Unpaced})
+				receipt = imported(t, client, altered(source, func(ev *hogapi.Event) { ev.UUID, ev.Position.Key = uuid.Nil, "n" }), &history.Options{ID: name, Rate: hogapi.Unpaced})
 			}
 			require.Equal(t, 3*n, server.Ledger().Len())
 
-			queries := hogapi.CountQueries(receipt)
+			queries := history.CountQueries(receipt)
 			require.Len(t, queries, 4, "a query for each month from November to February")
-			for _, form := range []func(hogapi.Query) any{func(q hogapi.Query) any { return q }, byHand} {
+			for _, form := range []func(history.Query) any{func(q history.Query) any { return q }, byHand} {
 				var days []hogapi.DayCount
 				for _, query := range queries {
 					for _, row := range ask(t, client, form(query)) {
@@ -209,7 +210,7 @@ func TestReceiptQueries(t *testing.T) {
 					days[i].Digest = receipt.Days[i].Digest // Verify asks for it
 				}
 				assert.Equal(t, receipt.Days, days)
-				total := ask(t, client, form(hogapi.TotalQuery(receipt)))
+				total := ask(t, client, form(history.TotalQuery(receipt)))
 				assert.Equal(t, [][]any{{2.0 * n, 1.0 * n, receipt.Oldest.Format(time.RFC3339), receipt.Newest.Format(time.RFC3339)}}, total)
 			}
 
@@ -221,12 +222,12 @@ func TestReceiptQueries(t *testing.T) {
 			}
 			require.Len(t, wanted, n)
 			for _, row := range receipt.Days {
-				ids := ask(t, client, hogapi.UUIDQuery(receipt, row, ""))
+				ids := ask(t, client, history.UUIDQuery(receipt, row, ""))
 				require.Len(t, ids, int(row.Acknowledged))
 				for i, id := range ids {
 					assert.True(t, wanted[id[0].(string)])
 					delete(wanted, id[0].(string))
-					assert.Len(t, ask(t, client, hogapi.UUIDQuery(receipt, row, id[0].(string))), len(ids)-1-i, "those after it")
+					assert.Len(t, ask(t, client, history.UUIDQuery(receipt, row, id[0].(string))), len(ids)-1-i, "those after it")
 				}
 			}
 			assert.Empty(t, wanted)
@@ -238,8 +239,8 @@ func TestReceiptQueries(t *testing.T) {
 func TestQueriesOfNothing(t *testing.T) {
 	t.Parallel()
 	for _, receipt := range []hogapi.Receipt{{ID: "x"}, {ID: "x", Read: 5, Rejected: 5}, {ID: "x", Read: 5, Pending: 5}} {
-		assert.Empty(t, hogapi.CountQueries(receipt))
-		assert.Equal(t, hogapi.Query{}, hogapi.TotalQuery(receipt))
+		assert.Empty(t, history.CountQueries(receipt))
+		assert.Equal(t, history.Query{}, history.TotalQuery(receipt))
 		assert.NotContains(t, receipt.String(), "0001")
 	}
 }
@@ -258,7 +259,7 @@ func TestQueryOfTheGuide(t *testing.T) {
 				ev.Name = name
 			}
 		})
-		imported(t, client, source, &hogapi.ImportOptions{ID: "mixpanel-2024"})
+		imported(t, client, source, &history.Options{ID: "mixpanel-2024"})
 	}
 	rows := ask(t, client, map[string]any{"kind": "HogQLQuery", "query": string(found[0][1])})
 	assert.Equal(t, [][]any{{fmt.Sprint(numberedUUID(2)), 2.0}}, rows)
@@ -272,7 +273,7 @@ func TestQueriesOfTheOtherRow(t *testing.T) {
 		ID: "names", Acknowledged: 51, Oldest: at, Newest: at.AddDate(0, 1, 0),
 		Days: []hogapi.DayCount{{Day: "other", Event: "other", Acknowledged: 51}},
 	}
-	assert.Zero(t, hogapi.UUIDQuery(receipt, receipt.Days[0], ""))
-	assert.Len(t, hogapi.CountQueries(receipt), 2)
-	assert.NotZero(t, hogapi.UUIDQuery(receipt, hogapi.DayCount{Event: "other"}, ""), "an event of that name")
+	assert.Zero(t, history.UUIDQuery(receipt, receipt.Days[0], ""))
+	assert.Len(t, history.CountQueries(receipt), 2)
+	assert.NotZero(t, history.UUIDQuery(receipt, hogapi.DayCount{Event: "other"}, ""), "an event of that name")
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/history"
 	"github.com/hogapi/hogapi/hogapitest"
 	"github.com/hogapi/hogapi/ops"
 )
@@ -70,12 +71,12 @@ func TestRejectsAreImportedCorrected(t *testing.T) {
 		content         string
 		wrong, right    mapping // may be nil
 		rejected        int64
-		corrected       func(rejects string) hogapi.Source
+		corrected       func(rejects string) history.Source
 		refusedByServer bool
 	}{
 		"a corrected parser": {
 			content: lines.String(), rejected: n / 3,
-			corrected: func(rejects string) hogapi.Source { return hogapi.RejectedRecords(rejects, correct) },
+			corrected: func(rejects string) history.Source { return history.Rejected(rejects, correct) },
 		},
 		"a mapping that failed": {
 			content: right.String(), rejected: n / 4,
@@ -86,22 +87,22 @@ func TestRejectsAreImportedCorrected(t *testing.T) {
 				}
 				return unchanged(ev)
 			},
-			corrected: func(rejects string) hogapi.Source {
-				return hogapi.MapSource(hogapi.RejectedRecords(rejects, nil), unchanged)
+			corrected: func(rejects string) history.Source {
+				return history.Map(history.Rejected(rejects, nil), unchanged)
 			},
 		},
 		"refused by the service": {
 			content: right.String(), rejected: n / 10, refusedByServer: true,
-			corrected: func(rejects string) hogapi.Source { return hogapi.RejectedRecords(rejects, nil) },
+			corrected: func(rejects string) history.Source { return history.Rejected(rejects, nil) },
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			mapped := func(s hogapi.Source, m mapping) hogapi.Source {
+			mapped := func(s history.Source, m mapping) history.Source {
 				if m == nil {
 					return s
 				}
-				return hogapi.MapSource(s, m)
+				return history.Map(s, m)
 			}
 			server, want := hogapitest.New(), hogapitest.New()
 			client := server.Client(t)
@@ -109,23 +110,23 @@ func TestRejectsAreImportedCorrected(t *testing.T) {
 				refuseEvents(t, server, every(10))
 			}
 			rejects := filepath.Join(t.TempDir(), "rejects.jsonl")
-			source := hogapi.JSONLinesFile(writeFile(t, "events.jsonl", tt.content))
-			receipt := imported(t, client, mapped(source, tt.wrong), &hogapi.ImportOptions{
-				ID: "first", MaxRejectShare: -1, Rejects: hogapi.RejectFile(rejects), Rate: hogapi.Unpaced,
+			source := history.JSONLines(writeFile(t, "events.jsonl", tt.content))
+			receipt := imported(t, client, mapped(source, tt.wrong), &history.Options{
+				ID: "first", MaxRejectShare: -1, Rejects: history.RejectFile(rejects), Rate: hogapi.Unpaced,
 			})
 			require.Equal(t, tt.rejected, receipt.Rejected)
 			before := server.Ledger().Len()
 			requireRawRecords(t, rejects, tt.content, tt.refusedByServer)
 
 			server.RejectEvents(nil)
-			receipt = imported(t, client, tt.corrected(rejects), &hogapi.ImportOptions{
+			receipt = imported(t, client, tt.corrected(rejects), &history.Options{
 				ID: "corrected", Checkpoint: checkpointOnly(t), Rate: hogapi.Unpaced,
 			})
 			assert.Equal(t, tt.rejected, receipt.Acknowledged)
 			assert.EqualValues(t, before+int(tt.rejected), server.Ledger().Len(), "exactly the rejects were sent")
 
 			file := writeFile(t, "events.jsonl", right.String())
-			imported(t, want.Client(t), mapped(hogapi.JSONLinesFile(file), tt.right), &hogapi.ImportOptions{ID: "first", Rate: hogapi.Unpaced})
+			imported(t, want.Client(t), mapped(history.JSONLines(file), tt.right), &history.Options{ID: "first", Rate: hogapi.Unpaced})
 			assert.Equal(t, stored(t, want), stored(t, server))
 		})
 	}
@@ -180,14 +181,14 @@ func TestRejectsThatAreTooLarge(t *testing.T) {
 		file := filepath.Join(folder, name)
 		require.NoError(t, os.WriteFile(file, content, 0o600))
 		server := hogapitest.New()
-		run := func(id string, source hogapi.Source) (hogapi.Receipt, string) {
+		run := func(id string, source history.Source) (hogapi.Receipt, string) {
 			path := filepath.Join(folder, id)
-			receipt := imported(t, server.Client(t), source, &hogapi.ImportOptions{ID: id, MaxRejectShare: -1, Rejects: hogapi.RejectFile(path)})
+			receipt := imported(t, server.Client(t), source, &history.Options{ID: id, MaxRejectShare: -1, Rejects: history.RejectFile(path)})
 			return receipt, path
 		}
-		receipt, path := run("first", hogapi.FileSource(hogapi.Format{Name: "own", Convert: fails}, file))
+		receipt, path := run("first", history.Files(history.Format{Name: "own", Convert: fails}, file))
 		require.EqualValues(t, 3, receipt.Rejected)
-		again, second := run("second", hogapi.RejectedRecords(path, fails))
+		again, second := run("second", history.Rejected(path, fails))
 		require.EqualValues(t, 3, again.Rejected)
 		for i, line := range strings.Split(strings.TrimSpace(string(readFile(t, second))), "\n") {
 			var of struct {
@@ -203,12 +204,12 @@ func TestRejectsThatAreTooLarge(t *testing.T) {
 				assert.Equal(t, file, of.Reject.Original.File)
 			}
 		}
-		corrected, _ := run("corrected", hogapi.RejectedRecords(second, converts))
+		corrected, _ := run("corrected", history.Rejected(second, converts))
 		assert.EqualValues(t, 3, corrected.Acknowledged, name)
 		assert.Equal(t, 3, server.Ledger().Unique())
 
 		require.NoError(t, os.WriteFile(file, content[:len(content)/2], 0o600))
-		gone, third := run("gone", hogapi.RejectedRecords(second, converts))
+		gone, third := run("gone", history.Rejected(second, converts))
 		assert.EqualValues(t, []int64{2, 1}, []int64{gone.Acknowledged, gone.Rejected}, name)
 		assert.Contains(t, string(readFile(t, third)), "cannot be read there")
 	}
@@ -221,7 +222,7 @@ func TestRejectFileKeepsAnUnfinishedLine(t *testing.T) {
 	source := eventsOf(hogapi.Event{DistinctID: "a"}, hogapi.Event{DistinctID: "b"}, hogapi.Event{DistinctID: "c"})
 	run := func() {
 		receipt := imported(t, hogapitest.New().Client(t), source,
-			&hogapi.ImportOptions{ID: "x", MaxRejectShare: -1, Checkpoint: checkpoint, Rejects: hogapi.RejectFile(path)})
+			&history.Options{ID: "x", MaxRejectShare: -1, Checkpoint: checkpoint, Rejects: history.RejectFile(path)})
 		assert.EqualValues(t, 3, receipt.Rejected)
 	}
 	run()
@@ -235,8 +236,8 @@ func TestRejectFileKeepsAnUnfinishedLine(t *testing.T) {
 	// As a source it is rejected with its text, also where a crash has torn it and a later line has all of it.
 	for more, want := range map[string]int64{"": 3, string(content[bytes.LastIndexByte(content, '\n')+1:]) + "}\n": 4} {
 		require.NoError(t, os.WriteFile(path, append(after, more...), 0o600))
-		receipt := imported(t, hogapitest.New().Client(t), hogapi.RejectedRecords(path, nil),
-			&hogapi.ImportOptions{ID: "again", MaxRejectShare: -1, Rejects: hogapi.RejectFile(path + ".new")})
+		receipt := imported(t, hogapitest.New().Client(t), history.Rejected(path, nil),
+			&history.Options{ID: "again", MaxRejectShare: -1, Rejects: history.RejectFile(path + ".new")})
 		assert.Equal(t, want, receipt.Rejected, more)
 	}
 }
@@ -247,8 +248,8 @@ func TestRejectFileRefusesAnotherFile(t *testing.T) {
 		"text": "my notes", "binary": "\x7fELF\x02\n\x00\x00\x00", "events": `{"event":"a","distinct_id":"b","timestamp":"2024-05-01T10:30:00Z"}` + "\n",
 	} {
 		path := writeFile(t, "file", content)
-		_, err := hogapitest.New().Client(t).Import(t.Context(), eventsOf(hogapi.Event{DistinctID: "a"}),
-			&hogapi.ImportOptions{ID: "x", MaxRejectShare: -1, Rejects: hogapi.RejectFile(path)})
+		_, err := history.Import(t.Context(), hogapitest.New().Client(t), eventsOf(hogapi.Event{DistinctID: "a"}),
+			&history.Options{ID: "x", MaxRejectShare: -1, Rejects: history.RejectFile(path)})
 		require.ErrorAs(t, err, new(*hogapi.InputError), name)
 		require.ErrorContains(t, err, "a reject file", name)
 		assert.Equal(t, content, string(readFile(t, path)), name)
@@ -272,19 +273,19 @@ func TestRejectsHoldTheirOwnLine(t *testing.T) {
 		all = append(all, line)
 		content.WriteString(line + "\n")
 	}
-	file := hogapi.JSONLinesFile(writeFile(t, "e.jsonl", content.String()))
+	file := history.JSONLines(writeFile(t, "e.jsonl", content.String()))
 	for name, tt := range map[string]struct {
-		source hogapi.Source
+		source history.Source
 		want   []string
 	}{
 		"a file":        {file, bad},
-		"a mapped file": {hogapi.MapSource(file, unchanged), bad},
-		"a gzip file":   {hogapi.JSONLinesFile(writeFile(t, "e.jsonl", zipped(content.String()))), bad},
+		"a mapped file": {history.Map(file, unchanged), bad},
+		"a gzip file":   {history.JSONLines(writeFile(t, "e.jsonl", zipped(content.String()))), bad},
 		"a mapping that fails": {
-			hogapi.MapSource(file, func(hogapi.Event) ([]hogapi.Event, error) { return nil, errors.New("no") }), all,
+			history.Map(file, func(hogapi.Event) ([]hogapi.Event, error) { return nil, errors.New("no") }), all,
 		},
 		"a mapping that makes a bad name": {
-			hogapi.MapSource(file, func(ev hogapi.Event) ([]hogapi.Event, error) { ev.Name = ""; return []hogapi.Event{ev}, nil }), all,
+			history.Map(file, func(ev hogapi.Event) ([]hogapi.Event, error) { ev.Name = ""; return []hogapi.Event{ev}, nil }), all,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -294,7 +295,7 @@ func TestRejectsHoldTheirOwnLine(t *testing.T) {
 				server.Script(ops.Capture, hogapitest.Slow(300*time.Millisecond)) // all is read by then
 			}
 			var rejects []hogapi.Reject
-			receipt := imported(t, server.Client(t), tt.source, &hogapi.ImportOptions{ID: "raw", Rate: hogapi.Unpaced, MaxRejectShare: -1, Rejects: keepRejects(&rejects)})
+			receipt := imported(t, server.Client(t), tt.source, &history.Options{ID: "raw", Rate: hogapi.Unpaced, MaxRejectShare: -1, Rejects: keepRejects(&rejects)})
 			assert.EqualValues(t, len(tt.want), receipt.Rejected)
 			var got []string
 			for _, r := range rejects {

@@ -18,12 +18,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/history"
 	"github.com/hogapi/hogapi/hogapitest"
 )
 
 // eventsOf is a source of these events, each at its own position.
-func eventsOf(events ...hogapi.Event) hogapi.Source {
-	return hogapi.SourceFunc("events", func(_ context.Context, after hogapi.Position) iter.Seq2[hogapi.Event, error] {
+func eventsOf(events ...hogapi.Event) history.Source {
+	return history.Func("events", func(_ context.Context, after hogapi.Position) iter.Seq2[hogapi.Event, error] {
 		return func(yield func(hogapi.Event, error) bool) {
 			for i, ev := range events {
 				ev.Position = hogapi.Position{Key: "row", Offset: int64(i) + 1}
@@ -40,14 +41,14 @@ func TestHandlerAroundARejectFile(t *testing.T) {
 	t.Parallel()
 	own, around := filepath.Join(t.TempDir(), "own"), filepath.Join(t.TempDir(), "around")
 	for _, handler := range []hogapi.RejectHandler{
-		hogapi.RejectFile(own), hogapi.RejectFunc(func(ctx context.Context, r hogapi.Reject) error { return hogapi.RejectFile(around).Reject(ctx, r) }),
+		history.RejectFile(own), hogapi.RejectFunc(func(ctx context.Context, r hogapi.Reject) error { return history.RejectFile(around).Reject(ctx, r) }),
 	} {
 		receipt := imported(t, hogapitest.New().Client(t), eventsOf(
 			hogapi.Event{DistinctID: "ann", Timestamp: longAgo, Properties: map[string]any{"a": "<&>"}, Set: map[string]any{"s": 1}},
 			hogapi.Event{Name: "a", DistinctID: "ann", Timestamp: longAgo, Properties: map[string]any{"bad": math.NaN(), "good": 1}},
 			hogapi.Event{Name: "a", DistinctID: "ann", Timestamp: longAgo, RawProperties: json.RawMessage(`{"x":`)},
 			hogapi.BadEvent(hogapi.Position{}, bytes.Repeat([]byte{0xff}, 150_000), errors.New("bad UTF-8")),
-		), &hogapi.ImportOptions{ID: "rejects", MaxRejectShare: -1, Rejects: handler})
+		), &history.Options{ID: "rejects", MaxRejectShare: -1, Rejects: handler})
 		require.EqualValues(t, 4, receipt.Rejected)
 	}
 	assert.Equal(t, strings.ReplaceAll(string(readFile(t, own)), `,"import":"rejects"`, ""), string(readFile(t, around)))
@@ -60,19 +61,19 @@ func TestCorrectedRecordsKeepTheirUUID(t *testing.T) {
 	const id, rest = "498f1d9c-6b1e-4c37-9d2e-0a5b7c1d2e3f", `"event":"e","distinct_id":"ann","timestamp":"2024-05-01 00:00:00Z"}` + "\n"
 	bad := `{` + rest + `{"uuid":"` + id + `",` + rest + `{` + rest
 	rejects := filepath.Join(t.TempDir(), "rejects.jsonl")
-	imported(t, client, hogapi.JSONLinesFile(writeFile(t, "e.jsonl", bad)), &hogapi.ImportOptions{ID: "first", MaxRejectShare: -1, Rejects: hogapi.RejectFile(rejects)})
+	imported(t, client, history.JSONLines(writeFile(t, "e.jsonl", bad)), &history.Options{ID: "first", MaxRejectShare: -1, Rejects: history.RejectFile(rejects)})
 	again := rejects + ".again" // rejects that are imported unchanged hand their uuids on
-	imported(t, client, hogapi.JSONLinesFile(rejects), &hogapi.ImportOptions{ID: "again", MaxRejectShare: -1, Rejects: hogapi.RejectFile(again)})
+	imported(t, client, history.JSONLines(rejects), &history.Options{ID: "again", MaxRejectShare: -1, Rejects: history.RejectFile(again)})
 	lines := strings.SplitAfter(string(readFile(t, again)), "\n")
 	for n, i := range []int{1, 0, 2} {
 		lines[i] = strings.Replace(lines[i], `"$reject"`, `"event":"e","distinct_id":"ann","timestamp":"2024-05-01T00:00:00Z","$reject"`, 1)
 		corrected := writeFile(t, "corrected.jsonl", strings.Join(lines, ""))
-		receipt := imported(t, client, hogapi.JSONLinesFile(corrected), &hogapi.ImportOptions{ID: "corrected", MaxRejectShare: -1, Rejects: ignoreRejects})
+		receipt := imported(t, client, history.JSONLines(corrected), &history.Options{ID: "corrected", MaxRejectShare: -1, Rejects: ignoreRejects})
 		assert.EqualValues(t, n+1, receipt.Acknowledged)
 		assert.Equal(t, n+1, server.Ledger().Unique())
 	}
 	assert.NotEmpty(t, server.Ledger().Find(uuid.MustParse(id)))
-	imported(t, client, hogapi.JSONLinesFile(writeFile(t, "e.jsonl", strings.ReplaceAll(bad, `-01 `, `-01T`))), &hogapi.ImportOptions{ID: "first"})
+	imported(t, client, history.JSONLines(writeFile(t, "e.jsonl", strings.ReplaceAll(bad, `-01 `, `-01T`))), &history.Options{ID: "first"})
 	assert.Equal(t, 3, server.Ledger().Unique(), "corrected in the source instead")
 }
 
@@ -82,11 +83,11 @@ func TestRejectFileDestroysNothing(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "folder", "rejects.jsonl")
 	bad := eventsOf(hogapi.BadEvent(hogapi.Position{}, []byte("bad"), errors.New("line 1")), numberedEvent(2))
 	client := hogapitest.New().Client(t)
-	run := func(id string, checkpoint hogapi.Checkpointer) {
-		imported(t, client, bad, &hogapi.ImportOptions{ID: id, MaxRejectShare: -1, Checkpoint: checkpoint, Rejects: hogapi.RejectFile(path)})
+	run := func(id string, checkpoint history.Checkpointer) {
+		imported(t, client, bad, &history.Options{ID: id, MaxRejectShare: -1, Checkpoint: checkpoint, Rejects: history.RejectFile(path)})
 	}
 	lines := func() int { return bytes.Count(readFile(t, path), []byte(`"raw":"bad"`)) }
-	checkpoint := hogapi.FileCheckpoint(path + ".ckpt")
+	checkpoint := history.CheckpointFile(path + ".ckpt")
 	run("one", nil)
 	run("one", nil)
 	assert.Equal(t, 2, lines(), "without a checkpoint each run adds its own")
@@ -104,10 +105,10 @@ func TestFilesOfAnImportInALinkedFolder(t *testing.T) {
 	link := filepath.Join(t.TempDir(), "link")
 	require.NoError(t, os.Symlink(folder, link))
 	t.Chdir(link)
-	_, err := hogapitest.New().Client(t).Import(t.Context(), numbered(1), &hogapi.ImportOptions{
-		ID: "x", Checkpoint: hogapi.FileCheckpoint("state"), Rejects: hogapi.RejectFile(filepath.Join(folder, "state.hogapi-tmp")),
+	_, err := history.Import(t.Context(), hogapitest.New().Client(t), numbered(1), &history.Options{
+		ID: "x", Checkpoint: history.CheckpointFile("state"), Rejects: history.RejectFile(filepath.Join(folder, "state.hogapi-tmp")),
 	})
-	assert.Equal(t, "ImportOptions.Rejects", requireInputError(t, err).Field)
+	assert.Equal(t, "Options.Rejects", requireInputError(t, err).Field)
 }
 
 // Checkpoint, reject file and source are separate files, and so are the files that each makes next to its name.
@@ -127,22 +128,22 @@ func TestFilesOfAnImportAreItsOwn(t *testing.T) {
 	require.NoError(t, os.Symlink("../x", in("a/deep/link")))
 	client := hogapitest.New().Client(t)
 	for _, test := range []struct{ source, checkpoint, rejects, field string }{
-		{"events.jsonl", in("c"), in("c"), "ImportOptions.Rejects"},
-		{"events.jsonl", "c", in("c"), "ImportOptions.Rejects"},
-		{"events.jsonl", "c", "./c", "ImportOptions.Rejects"},
-		{"events.jsonl", in("c"), in("link"), "ImportOptions.Rejects"},
-		{"events.jsonl", "c", "c.hogapi-tmp", "ImportOptions.Rejects"},
-		{"events.jsonl", "c", "c.lock", "ImportOptions.Rejects"},
-		{"events.jsonl", "r.lock", "r", "ImportOptions.Rejects"},
-		{"events.jsonl", "hard", "hard-too", "ImportOptions.Rejects"},
-		{"events.jsonl", "events.jsonl", "r", "ImportOptions.Checkpoint"},
-		{"c.hogapi-tmp", "c", "r", "ImportOptions.Checkpoint"},
-		{"r.lock", "c", "r", "ImportOptions.Rejects"},
-		{"hard", "c", "hard-too", "ImportOptions.Rejects"},
+		{"events.jsonl", in("c"), in("c"), "Options.Rejects"},
+		{"events.jsonl", "c", in("c"), "Options.Rejects"},
+		{"events.jsonl", "c", "./c", "Options.Rejects"},
+		{"events.jsonl", in("c"), in("link"), "Options.Rejects"},
+		{"events.jsonl", "c", "c.hogapi-tmp", "Options.Rejects"},
+		{"events.jsonl", "c", "c.lock", "Options.Rejects"},
+		{"events.jsonl", "r.lock", "r", "Options.Rejects"},
+		{"events.jsonl", "hard", "hard-too", "Options.Rejects"},
+		{"events.jsonl", "events.jsonl", "r", "Options.Checkpoint"},
+		{"c.hogapi-tmp", "c", "r", "Options.Checkpoint"},
+		{"r.lock", "c", "r", "Options.Rejects"},
+		{"hard", "c", "hard-too", "Options.Rejects"},
 		{"events.jsonl", in("b/folder/link"), in("b/x"), ""}, // the checkpoint is a/x
 	} {
-		_, err := client.Import(t.Context(), hogapi.JSONLinesFile(test.source), &hogapi.ImportOptions{
-			ID: "files", Checkpoint: hogapi.FileCheckpoint(test.checkpoint), Rejects: hogapi.RejectFile(test.rejects),
+		_, err := history.Import(t.Context(), client, history.JSONLines(test.source), &history.Options{
+			ID: "files", Checkpoint: history.CheckpointFile(test.checkpoint), Rejects: history.RejectFile(test.rejects),
 		})
 		if test.field == "" {
 			require.NoError(t, err)
@@ -157,7 +158,7 @@ func TestFilesOfAnImportAreItsOwn(t *testing.T) {
 }
 
 // rejecting is a source of n records of which the gate refuses some.
-func rejecting(n int, isBad func(i int) bool) hogapi.Source {
+func rejecting(n int, isBad func(i int) bool) history.Source {
 	return altered(numbered(n), func(ev *hogapi.Event) {
 		if isBad(int(ev.Position.Offset)) {
 			ev.Name = ""
@@ -197,7 +198,7 @@ func TestRejectLimits(t *testing.T) {
 	} {
 		t.Run(name, parallelBubble(func(t *testing.T) {
 			server := hogapitest.New()
-			receipt, err := server.Client(t).Import(t.Context(), rejecting(tt.n, tt.isBad), &hogapi.ImportOptions{
+			receipt, err := history.Import(t.Context(), server.Client(t), rejecting(tt.n, tt.isBad), &history.Options{
 				ID: "limits", Checkpoint: &memoryCheckpoint{}, Rejects: ignoreRejects, MaxRejectShare: tt.share, MaxRejects: tt.most,
 				Rate: hogapi.Unpaced, Delivery: hogapi.DeliveryOptions{Tuning: hogapi.Tuning{MaxInFlight: 300}},
 			})
@@ -223,8 +224,8 @@ func TestRejectLimits(t *testing.T) {
 var errPulledOut = errors.New("the disk was pulled out")
 
 // broken is the beginning of a source, which then fails.
-func broken(source hogapi.Source, after int) hogapi.Source {
-	return hogapi.SourceFunc(source.Name(), func(ctx context.Context, from hogapi.Position) iter.Seq2[hogapi.Event, error] {
+func broken(source history.Source, after int) history.Source {
+	return history.Func(source.Name(), func(ctx context.Context, from hogapi.Position) iter.Seq2[hogapi.Event, error] {
 		return func(yield func(hogapi.Event, error) bool) {
 			for ev, err := range source.Events(ctx, from) {
 				if ev.Position.Offset > int64(after) {
@@ -245,19 +246,19 @@ func TestRejectLimitsOverAllRuns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		source := rejecting(1800, func(i int) bool { return i%9 == 0 && i <= 900 })
 		server, client := fake(t)
-		options := hogapi.ImportOptions{ID: "runs", Checkpoint: &memoryCheckpoint{}, Rejects: ignoreRejects, Rate: hogapi.Unpaced}
+		options := history.Options{ID: "runs", Checkpoint: &memoryCheckpoint{}, Rejects: ignoreRejects, Rate: hogapi.Unpaced}
 		for _, after := range []int{900, 0} {
-			receipt, err := client.Import(t.Context(), broken(source, after), &options)
+			receipt, err := history.Import(t.Context(), client, broken(source, after), &options)
 			requireBalanced(t, receipt)
 			require.Equal(t, hogapi.StopSource, stopOf(t, err).Reason, "%v", err)
 			require.NotContains(t, err.Error(), "MaxReject", "the import is not at its end")
 		}
-		_, err := client.Import(t.Context(), source, &options)
+		_, err := history.Import(t.Context(), client, source, &options)
 		tooMany(t, err)
 		require.ErrorContains(t, err, "more than MaxRejectShare (0.01)")
 
 		sent := len(server.Calls())
-		_, err = client.Import(t.Context(), source, &options)
+		_, err = history.Import(t.Context(), client, source, &options)
 		tooMany(t, err)
 		require.ErrorContains(t, err, "in the runs before", "it says that this run has rejected nothing")
 		assert.Len(t, server.Calls(), sent, "and sends nothing")
@@ -274,17 +275,17 @@ func TestSkippedRecordsAreNoRejects(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := hogapitest.New()
 		skips := map[int64]string{0: "internal user", 1: "test device"}
-		source := hogapi.MapSource(numbered(500), func(ev hogapi.Event) ([]hogapi.Event, error) {
+		source := history.Map(numbered(500), func(ev hogapi.Event) ([]hogapi.Event, error) {
 			switch n := ev.Position.Offset % 5; n {
 			case 0, 1:
-				return nil, hogapi.Skip(skips[n])
+				return nil, history.Skip(skips[n])
 			case 2:
 				return nil, nil
 			}
 			return []hogapi.Event{ev}, nil
 		})
 		checkpoint := &memoryCheckpoint{}
-		options := hogapi.ImportOptions{ID: "skips", Checkpoint: checkpoint, MaxRejects: 1, Rate: hogapi.Unpaced} // no handler: the first reject would stop it
+		options := history.Options{ID: "skips", Checkpoint: checkpoint, MaxRejects: 1, Rate: hogapi.Unpaced} // no handler: the first reject would stop it
 		receipt := imported(t, server.Client(t), source, &options)
 		requireBalanced(t, receipt)
 		assert.Equal(t, []int64{500, 200, 0, 300, 0}, []int64{receipt.Read, receipt.Acknowledged, receipt.Rejected, receipt.Skipped, receipt.Pending})
@@ -294,7 +295,7 @@ func TestSkippedRecordsAreNoRejects(t *testing.T) {
 		assert.Contains(t, receipt.String(), "\n  skipped, internal user: 100\n")
 		assert.Equal(t, 200, server.Ledger().Unique())
 
-		report, err := hogapi.Check(t.Context(), source, &options)
+		report, err := history.Check(t.Context(), source, &options)
 		require.NoError(t, err)
 		assert.Equal(t, []int64{500, 200, 0, 300}, []int64{report.Read, report.Good, report.Rejected, report.Skipped})
 		assert.Equal(t, receipt.Skips, report.Skips)

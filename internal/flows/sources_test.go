@@ -18,6 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/history"
 	"github.com/hogapi/hogapi/hogapitest"
 	"github.com/hogapi/hogapi/internal/testevents"
 	"github.com/hogapi/hogapi/ops"
@@ -50,21 +51,21 @@ func TestSourcesWithoutAFunction(t *testing.T) {
 	t.Parallel()
 	client := hogapitest.New().Client(t)
 	path := filepath.Join(t.TempDir(), "ckpt")
-	lost := (*struct{ hogapi.Source })(nil)
-	for _, source := range []hogapi.Source{
-		nil, hogapi.SourceFunc("a", nil), hogapi.PagedSource("a", nil), lost,
-		hogapi.Concat(), hogapi.Concat(nil), hogapi.Concat(numbered(1), nil), wrapping{}, hogapi.Concat(numbered(1), wrapping{}), wrapping{hogapi.Concat(nil)},
-		hogapi.MapSource(lost, func(ev hogapi.Event) ([]hogapi.Event, error) { return []hogapi.Event{ev}, nil }),
+	lost := (*struct{ history.Source })(nil)
+	for _, source := range []history.Source{
+		nil, history.Func("a", nil), history.Paged("a", nil), lost,
+		history.Concat(), history.Concat(nil), history.Concat(numbered(1), nil), wrapping{}, history.Concat(numbered(1), wrapping{}), wrapping{history.Concat(nil)},
+		history.Map(lost, func(ev hogapi.Event) ([]hogapi.Event, error) { return []hogapi.Event{ev}, nil }),
 	} {
-		options := hogapi.ImportOptions{ID: "nothing", Checkpoint: hogapi.FileCheckpoint(path)}
-		_, err := client.Import(t.Context(), source, &options)
+		options := history.Options{ID: "nothing", Checkpoint: history.CheckpointFile(path)}
+		_, err := history.Import(t.Context(), client, source, &options)
 		assert.Equal(t, "source", requireInputError(t, err).Field)
-		_, err = hogapi.Check(t.Context(), source, &options)
+		_, err = history.Check(t.Context(), source, &options)
 		assert.Equal(t, "source", requireInputError(t, err).Field)
 	}
-	options := hogapi.ImportOptions{ID: "nothing", Checkpoint: (*struct{ hogapi.Checkpointer })(nil)}
-	_, err := client.Import(t.Context(), numbered(1), &options)
-	assert.Equal(t, "ImportOptions.Checkpoint", requireInputError(t, err).Field)
+	options := history.Options{ID: "nothing", Checkpoint: (*struct{ history.Checkpointer })(nil)}
+	_, err := history.Import(t.Context(), client, numbered(1), &options)
+	assert.Equal(t, "Options.Checkpoint", requireInputError(t, err).Field)
 	assert.NoFileExists(t, path)
 }
 
@@ -72,8 +73,8 @@ func TestSourcesWithoutAFunction(t *testing.T) {
 func TestPagedSource(t *testing.T) {
 	t.Parallel()
 	end := hogapi.Position{Offset: 7}
-	pages := func(events ...hogapi.Event) hogapi.Source {
-		return hogapi.PagedSource("name", func(_ context.Context, after hogapi.Position) ([]hogapi.Event, hogapi.Position, error) {
+	pages := func(events ...hogapi.Event) history.Source {
+		return history.Paged("name", func(_ context.Context, after hogapi.Position) ([]hogapi.Event, hogapi.Position, error) {
 			if after == end {
 				return nil, end, nil
 			}
@@ -101,7 +102,7 @@ func TestPagedSource(t *testing.T) {
 func TestPagesThatGoBack(t *testing.T) {
 	t.Parallel()
 	for text, offsets := range map[string][]int64{"an event at t@1 after t@3": {3, 1, 2}, "an event at t@2 after t@4": {1, 4, 2}, "": {1, 2, 2, 3}} {
-		source := hogapi.PagedSource("name", func(_ context.Context, after hogapi.Position) (page []hogapi.Event, upTo hogapi.Position, err error) {
+		source := history.Paged("name", func(_ context.Context, after hogapi.Position) (page []hogapi.Event, upTo hogapi.Position, err error) {
 			if !after.IsZero() {
 				return nil, after, nil
 			}
@@ -113,7 +114,7 @@ func TestPagesThatGoBack(t *testing.T) {
 			return page, hogapi.Position{Key: "t", Offset: 9}, nil
 		})
 		server, client := fake(t)
-		receipt, err := client.Import(t.Context(), source, &hogapi.ImportOptions{ID: "x", Rate: hogapi.Unpaced})
+		receipt, err := history.Import(t.Context(), client, source, &history.Options{ID: "x", Rate: hogapi.Unpaced})
 		if text == "" {
 			require.NoError(t, err)
 			assert.EqualValues(t, len(offsets), receipt.Acknowledged)
@@ -130,8 +131,8 @@ func TestSourceThatIgnoresThePosition(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		const n = 1000
-		ignores := func(from int) hogapi.Source {
-			return hogapi.SourceFunc("numbered", func(ctx context.Context, after hogapi.Position) iter.Seq2[hogapi.Event, error] {
+		ignores := func(from int) history.Source {
+			return history.Func("numbered", func(ctx context.Context, after hogapi.Position) iter.Seq2[hogapi.Event, error] {
 				if !after.IsZero() {
 					after.Offset = int64(from)
 				}
@@ -139,9 +140,9 @@ func TestSourceThatIgnoresThePosition(t *testing.T) {
 			})
 		}
 		server, client := fake(t)
-		options := &hogapi.ImportOptions{ID: "x", Rate: hogapi.Unpaced, Checkpoint: &testevents.Checkpoint{}}
+		options := &history.Options{ID: "x", Rate: hogapi.Unpaced, Checkpoint: &testevents.Checkpoint{}}
 		ctx, cancel := context.WithCancel(t.Context())
-		_, err := client.Import(ctx, testevents.Altered(numbered(n), func(ev *hogapi.Event) {
+		_, err := history.Import(ctx, client, testevents.Altered(numbered(n), func(ev *hogapi.Event) {
 			if ev.Position.Offset == 500 {
 				time.Sleep(time.Minute) // virtual: those before are settled
 				cancel()
@@ -150,13 +151,13 @@ func TestSourceThatIgnoresThePosition(t *testing.T) {
 		require.ErrorIs(t, err, context.Canceled)
 		before := server.Ledger().Len()
 		for _, from := range []int{0, 497} {
-			receipt, err := client.Import(t.Context(), ignores(from), options)
+			receipt, err := history.Import(t.Context(), client, ignores(from), options)
 			assert.Equal(t, hogapi.StopSource, as[*hogapi.StopError](t, err).Reason)
 			require.ErrorContains(t, err, "the source does not continue where the checkpoint ends: the run before settled everything up to 498, and the first event now is at")
 			assert.EqualValues(t, 498, receipt.Acknowledged)
 		}
 		assert.Equal(t, before, server.Ledger().Len(), "nothing was sent")
-		receipt, err := client.Import(t.Context(), ignores(600), options)
+		receipt, err := history.Import(t.Context(), client, ignores(600), options)
 		require.NoError(t, err, "a source may leave positions out")
 		assert.EqualValues(t, 498+400, receipt.Acknowledged)
 	})
@@ -165,7 +166,7 @@ func TestSourceThatIgnoresThePosition(t *testing.T) {
 // A checkpoint recognizes a source by its name, so each has one.
 func TestSourceWithoutAName(t *testing.T) {
 	server, client := fake(t)
-	_, err := client.Import(t.Context(), hogapi.SourceFunc("", numbered(1).Events), &hogapi.ImportOptions{ID: "x"})
+	_, err := history.Import(t.Context(), client, history.Func("", numbered(1).Events), &history.Options{ID: "x"})
 	require.ErrorContains(t, err, "source.Name: want a name that stays the same for every run")
 	require.Empty(t, server.Calls(ops.Capture))
 }
@@ -188,24 +189,24 @@ func TestFormatsThatPanic(t *testing.T) {
 			return []hogapi.Event{{Name: "e", DistinctID: "a", Timestamp: time.Unix(1714552200, 0)}}, nil
 		}
 		path := writeFile(t, "v.jsonl", content)
-		_, err := hogapi.Check(t.Context(), hogapi.FileSource(format, path), &hogapi.ImportOptions{ID: "v", MaxRejectShare: -1})
+		_, err := history.Check(t.Context(), history.Files(format, path), &history.Options{ID: "v", MaxRejectShare: -1})
 		require.ErrorContains(t, err, "v.jsonl:3: the format's function panicked")
 		require.ErrorContains(t, err, name)
 		assert.NotContains(t, err.Error(), "secret")
-		_, err = hogapitest.New().Client(t).Import(t.Context(), hogapi.FileSource(format, path), &hogapi.ImportOptions{ID: "v", MaxRejectShare: -1})
+		_, err = history.Import(t.Context(), hogapitest.New().Client(t), history.Files(format, path), &history.Options{ID: "v", MaxRejectShare: -1})
 		require.ErrorContains(t, err, "v.jsonl:3: the format's function panicked")
 	}
 }
 
 // wrapping is a source of a user that wraps another one, and says so.
-type wrapping struct{ hogapi.Source }
+type wrapping struct{ history.Source }
 
-func (w wrapping) Unwrap() hogapi.Source { return w.Source }
+func (w wrapping) Unwrap() history.Source { return w.Source }
 
 // recordsOf gives the lines of texts as the records of files.
-func recordsOf(texts ...string) func(context.Context, hogapi.Position) iter.Seq2[hogapi.Record, error] {
-	return func(_ context.Context, after hogapi.Position) iter.Seq2[hogapi.Record, error] {
-		return func(yield func(hogapi.Record, error) bool) {
+func recordsOf(texts ...string) func(context.Context, hogapi.Position) iter.Seq2[history.Record, error] {
+	return func(_ context.Context, after hogapi.Position) iter.Seq2[history.Record, error] {
+		return func(yield func(history.Record, error) bool) {
 			found := after.IsZero()
 			for i, text := range texts {
 				name := fmt.Sprintf("file-%d", i)
@@ -215,7 +216,7 @@ func recordsOf(texts ...string) func(context.Context, hogapi.Position) iter.Seq2
 					if !found || name == after.Key && number <= after.Offset {
 						continue
 					}
-					if !yield(hogapi.Record{Raw: line, Position: hogapi.Position{Key: name, Offset: number}}, nil) {
+					if !yield(history.Record{Raw: line, Position: hogapi.Position{Key: name, Offset: number}}, nil) {
 						return
 					}
 				}
@@ -235,11 +236,11 @@ func TestRecordSource(t *testing.T) {
 	}
 	text.WriteString(someVisits)
 	want := hogapitest.New()
-	options := hogapi.ImportOptions{ID: "visits", Rate: hogapi.Unpaced, MaxRejectShare: -1, Rejects: hogapi.RejectFunc(func(context.Context, hogapi.Reject) error { return nil })}
-	files := hogapi.FileSource(visits, writeFile(t, "a.jsonl", text.String()), writeFile(t, "b.jsonl", someVisits))
+	options := history.Options{ID: "visits", Rate: hogapi.Unpaced, MaxRejectShare: -1, Rejects: hogapi.RejectFunc(func(context.Context, hogapi.Reject) error { return nil })}
+	files := history.Files(visits, writeFile(t, "a.jsonl", text.String()), writeFile(t, "b.jsonl", someVisits))
 	imported(t, want.Client(t), files, &options)
 
-	source := hogapi.RecordSource("two files", visits, recordsOf(text.String(), someVisits))
+	source := history.Records("two files", visits, recordsOf(text.String(), someVisits))
 	assert.Equal(t, "visits: two files", source.Name())
 	got := hogapitest.New()
 	receipt := imported(t, got.Client(t), source, &options)
@@ -265,18 +266,18 @@ func TestRecordSource(t *testing.T) {
 func TestRecordSourceFaults(t *testing.T) {
 	t.Parallel()
 	broken := errors.New("the file is broken")
-	read := func(_ context.Context, after hogapi.Position) iter.Seq2[hogapi.Record, error] {
-		return func(yield func(hogapi.Record, error) bool) {
+	read := func(_ context.Context, after hogapi.Position) iter.Seq2[history.Record, error] {
+		return func(yield func(history.Record, error) bool) {
 			switch {
 			case !after.IsZero():
-				yield(hogapi.Record{}, broken)
-			case yield(hogapi.Record{Position: hogapi.Position{Key: "f", Offset: 1}, Err: errors.New("not UTF-8")}, nil):
-				yield(hogapi.Record{Position: hogapi.Position{Key: "f", Offset: 2}, Raw: make([]byte, 9<<20)}, nil)
+				yield(history.Record{}, broken)
+			case yield(history.Record{Position: hogapi.Position{Key: "f", Offset: 1}, Err: errors.New("not UTF-8")}, nil):
+				yield(history.Record{Position: hogapi.Position{Key: "f", Offset: 2}, Raw: make([]byte, 9<<20)}, nil)
 			}
 		}
 	}
-	source := hogapi.RecordSource("f", visits, read)
-	report, err := hogapi.Check(t.Context(), source, &hogapi.ImportOptions{ID: "visits", MaxRejectShare: -1})
+	source := history.Records("f", visits, read)
+	report, err := history.Check(t.Context(), source, &history.Options{ID: "visits", MaxRejectShare: -1})
 	require.NoError(t, err)
 	assert.EqualValues(t, 2, report.Rejected)
 	assert.Contains(t, fmt.Sprint(report.Reasons), "not UTF-8")
@@ -284,7 +285,7 @@ func TestRecordSourceFaults(t *testing.T) {
 	for _, err := range source.Events(t.Context(), hogapi.Position{Key: "f", Offset: 1}) {
 		require.ErrorIs(t, err, broken)
 	}
-	for _, err := range hogapi.RecordSource("f", hogapi.Format{Name: "f"}, read).Events(t.Context(), hogapi.Position{}) {
+	for _, err := range history.Records("f", history.Format{Name: "f"}, read).Events(t.Context(), hogapi.Position{}) {
 		require.ErrorContains(t, err, "Format.Convert")
 	}
 }
@@ -293,10 +294,10 @@ func TestRecordSourceFaults(t *testing.T) {
 func TestConcat(t *testing.T) {
 	t.Parallel()
 	first, second := writeFile(t, "first.jsonl", linesOf(2023, 5)), writeFile(t, "second.csv", layouts["CSV"](rowsOf(20)))
-	parts := []hogapi.Source{
-		hogapi.JSONLinesFile(first), hogapi.MapSource(hogapi.FileSource(tableFormat, second), unchanged), hogapi.Concat(numbered(7)), hogapi.JSONLinesFile(writeFile(t, "third.jsonl", linesOf(2024, 5))),
+	parts := []history.Source{
+		history.JSONLines(first), history.Map(history.Files(tableFormat, second), unchanged), history.Concat(numbered(7)), history.JSONLines(writeFile(t, "third.jsonl", linesOf(2024, 5))),
 	}
-	source := hogapi.Concat(parts...)
+	source := history.Concat(parts...)
 	all, positions := described(t, source, hogapi.Position{})
 	for i, p := range positions {
 		if i+1 < len(positions) && positions[i+1] == p {
@@ -307,19 +308,19 @@ func TestConcat(t *testing.T) {
 	}
 
 	client := hogapitest.New().Client(t)
-	_, err := client.Import(t.Context(), source, &hogapi.ImportOptions{ID: "x", Rejects: hogapi.RejectFile(second)})
-	assert.Equal(t, "ImportOptions.Rejects", requireInputError(t, err).Field)
-	_, err = client.Import(t.Context(), hogapi.Concat(parts[0], hogapi.JSONLinesFile(first)), &hogapi.ImportOptions{ID: "x"})
+	_, err := history.Import(t.Context(), client, source, &history.Options{ID: "x", Rejects: history.RejectFile(second)})
+	assert.Equal(t, "Options.Rejects", requireInputError(t, err).Field)
+	_, err = history.Import(t.Context(), client, history.Concat(parts[0], history.JSONLines(first)), &history.Options{ID: "x"})
 	require.ErrorContains(t, err, "different base names")
-	_, err = client.Import(t.Context(), hogapi.Concat(), &hogapi.ImportOptions{ID: "x"})
+	_, err = history.Import(t.Context(), client, history.Concat(), &history.Options{ID: "x"})
 	requireInputError(t, err)
 }
 
 // wrappings are the ways to stand between a file and the import that keep the import's checks.
-var wrappings = map[string]func(hogapi.Source) hogapi.Source{
-	"Unwrap":    func(s hogapi.Source) hogapi.Source { return wrapping{s} },
-	"MapSource": func(s hogapi.Source) hogapi.Source { return hogapi.MapSource(s, unchanged) },
-	"several":   func(s hogapi.Source) hogapi.Source { return wrapping{hogapi.MapSource(wrapping{s}, unchanged)} },
+var wrappings = map[string]func(history.Source) history.Source{
+	"Unwrap":      func(s history.Source) history.Source { return wrapping{s} },
+	"history.Map": func(s history.Source) history.Source { return history.Map(s, unchanged) },
+	"several":     func(s history.Source) history.Source { return wrapping{history.Map(wrapping{s}, unchanged)} },
 }
 
 func unchanged(ev hogapi.Event) ([]hogapi.Event, error) { return []hogapi.Event{ev}, nil }
@@ -329,8 +330,8 @@ func TestMappedEventsHaveUUIDsOfTheirOwn(t *testing.T) {
 	t.Parallel()
 	server, client := fake(t)
 	source := altered(numbered(5), func(ev *hogapi.Event) { ev.Position.Key = "f" })
-	twice := hogapi.MapSource(source, func(ev hogapi.Event) ([]hogapi.Event, error) { return []hogapi.Event{ev, ev}, nil })
-	imported(t, client, twice, &hogapi.ImportOptions{ID: "twice"})
+	twice := history.Map(source, func(ev hogapi.Event) ([]hogapi.Event, error) { return []hogapi.Event{ev, ev}, nil })
+	imported(t, client, twice, &history.Options{ID: "twice"})
 	assert.Equal(t, 10, server.Ledger().Unique())
 	for i := range 5 {
 		assert.Len(t, server.Ledger().Find(numberedUUID(i+1)), 1)
@@ -341,8 +342,8 @@ func TestMappedEventsHaveUUIDsOfTheirOwn(t *testing.T) {
 func TestWrappedFilesAreRecognized(t *testing.T) {
 	t.Parallel()
 	all := maps.Clone(wrappings)
-	all["as it is"] = func(s hogapi.Source) hogapi.Source { return s }
-	all["Concat"] = func(s hogapi.Source) hogapi.Source { return hogapi.Concat(s) }
+	all["as it is"] = func(s history.Source) history.Source { return s }
+	all["Concat"] = func(s history.Source) history.Source { return history.Concat(s) }
 	all["gzip"] = all["as it is"]
 	for name, wrap := range all {
 		t.Run(name, func(t *testing.T) {
@@ -354,9 +355,9 @@ func TestWrappedFilesAreRecognized(t *testing.T) {
 					content = zipped(content)
 				}
 				require.NoError(t, os.WriteFile(path, []byte(content), 0o600))
-				source := wrap(hogapi.JSONLinesFile(path))
+				source := wrap(history.JSONLines(path))
 				assert.Contains(t, source.Name(), "events.jsonl")
-				return failed(server.Client(t).Import(t.Context(), source, &hogapi.ImportOptions{ID: "wrapped", Checkpoint: hogapi.FileCheckpoint(checkpoint)}))
+				return failed(history.Import(t.Context(), server.Client(t), source, &history.Options{ID: "wrapped", Checkpoint: history.CheckpointFile(checkpoint)}))
 			}
 			require.NoError(t, run(linesOf(2023, 5)))
 			assert.Equal(t, "checkpoint: begun with the source", requireInputError(t, run(linesOf(2024, 9))).Field)
@@ -380,14 +381,14 @@ func TestFilesAreAddedToAMappedSource(t *testing.T) {
 		require.NoError(t, os.WriteFile(paths[i], fmt.Appendf(nil, lines, i), 0o600))
 	}
 	same := func(ev hogapi.Event) ([]hogapi.Event, error) { return []hogapi.Event{ev}, nil }
-	as := func(settings string, paths ...string) hogapi.Source {
-		return hogapi.MapSource(hogapi.MapSourceAs(settings, hogapi.JSONLinesFile(paths...), same), same)
+	as := func(settings string, paths ...string) history.Source {
+		return history.Map(history.MapAs(settings, history.JSONLines(paths...), same), same)
 	}
-	other := func(s hogapi.Source) hogapi.Source {
-		return hogapi.MapSource(hogapi.SourceFunc("other "+s.Name(), s.Events), same)
+	other := func(s history.Source) history.Source {
+		return history.Map(history.Func("other "+s.Name(), s.Events), same)
 	}
 	for name, c := range map[string]struct {
-		before, after hogapi.Source
+		before, after history.Source
 		isRefused     bool
 	}{
 		"with the same settings":  {as("a", paths[0]), as("a", paths...), false},
@@ -400,10 +401,10 @@ func TestFilesAreAddedToAMappedSource(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			server := hogapitest.New()
-			options := &hogapi.ImportOptions{ID: "i", Checkpoint: hogapi.FileCheckpoint(filepath.Join(t.TempDir(), "ckpt"))}
-			_, err := server.Client(t).Import(t.Context(), c.before, options)
+			options := &history.Options{ID: "i", Checkpoint: history.CheckpointFile(filepath.Join(t.TempDir(), "ckpt"))}
+			_, err := history.Import(t.Context(), server.Client(t), c.before, options)
 			require.NoError(t, err)
-			_, err = server.Client(t).Import(t.Context(), c.after, options)
+			_, err = history.Import(t.Context(), server.Client(t), c.after, options)
 			if c.isRefused {
 				require.ErrorContains(t, err, "begun with the source")
 				return
@@ -424,11 +425,11 @@ func TestWrappedFilesAreNotWrittenTo(t *testing.T) {
 			require.NoError(t, os.Symlink(path, link))
 			server := hogapitest.New()
 			for _, same := range []string{path, link} {
-				_, err := server.Client(t).Import(t.Context(), wrap(hogapi.JSONLinesFile(path)), &hogapi.ImportOptions{ID: "x", Rejects: hogapi.RejectFile(same)})
-				assert.Equal(t, "ImportOptions.Rejects", requireInputError(t, err).Field)
+				_, err := history.Import(t.Context(), server.Client(t), wrap(history.JSONLines(path)), &history.Options{ID: "x", Rejects: history.RejectFile(same)})
+				assert.Equal(t, "Options.Rejects", requireInputError(t, err).Field)
 				require.ErrorContains(t, err, "a file that is not read")
-				_, err = server.Client(t).Import(t.Context(), wrap(hogapi.JSONLinesFile(path)), &hogapi.ImportOptions{ID: "x", Checkpoint: hogapi.FileCheckpoint(same)})
-				assert.Equal(t, "ImportOptions.Checkpoint", requireInputError(t, err).Field)
+				_, err = history.Import(t.Context(), server.Client(t), wrap(history.JSONLines(path)), &history.Options{ID: "x", Checkpoint: history.CheckpointFile(same)})
+				assert.Equal(t, "Options.Checkpoint", requireInputError(t, err).Field)
 			}
 			content := readFile(t, path)
 			assert.Equal(t, linesOf(2023, 5)+"bad\n", string(content))

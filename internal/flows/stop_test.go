@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/history"
 	"github.com/hogapi/hogapi/hogapitest"
 	"github.com/hogapi/hogapi/internal/testevents"
 	"github.com/hogapi/hogapi/ops"
@@ -41,9 +42,9 @@ func TestFunctionsThatHang(t *testing.T) {
 		}
 		return c.Close(w.ctx)
 	}
-	imports := func(w world, o hogapi.ImportOptions, options ...hogapi.Option) (hogapi.Receipt, error) {
+	imports := func(w world, o history.Options, options ...hogapi.Option) (hogapi.Receipt, error) {
 		o.ID, o.Rate, o.MaxRejectShare, o.Grace = "hangs", hogapi.Unpaced, -1, 100*time.Millisecond
-		return w.client(options...).Import(w.ctx, events, &o)
+		return history.Import(w.ctx, w.client(options...), events, &o)
 	}
 	for name, tt := range map[string]struct {
 		run  func(t *testing.T, w world) (hogapi.Receipt, error)
@@ -57,16 +58,16 @@ func TestFunctionsThatHang(t *testing.T) {
 			return capture(t, w, hogapi.CaptureOptions{Rejects: hogapi.RejectFunc(func(context.Context, hogapi.Reject) error { w.hang(); return nil })})
 		}, n, true},
 		"the reject handler of an import": {func(_ *testing.T, w world) (hogapi.Receipt, error) {
-			return imports(w, hogapi.ImportOptions{Rejects: hogapi.RejectFunc(func(context.Context, hogapi.Reject) error { w.hang(); return nil })})
+			return imports(w, history.Options{Rejects: hogapi.RejectFunc(func(context.Context, hogapi.Reject) error { w.hang(); return nil })})
 		}, n, true},
 		"Checkpointer.Save": {func(t *testing.T, w world) (hogapi.Receipt, error) {
-			return imports(w, hogapi.ImportOptions{Checkpoint: &hangingCheckpoint{Checkpointer: checkpointOnly(t), hang: w.hang}})
+			return imports(w, history.Options{Checkpoint: &hangingCheckpoint{Checkpointer: checkpointOnly(t), hang: w.hang}})
 		}, 0, false},
-		"ImportOptions.OnProgress": {func(_ *testing.T, w world) (hogapi.Receipt, error) {
-			return imports(w, hogapi.ImportOptions{OnProgress: func(hogapi.Stats) { w.hang() }})
+		"Options.OnProgress": {func(_ *testing.T, w world) (hogapi.Receipt, error) {
+			return imports(w, history.Options{OnProgress: func(hogapi.Stats) { w.hang() }})
 		}, 0, false},
 		"Hooks.OnCheckpoint": {func(t *testing.T, w world) (hogapi.Receipt, error) {
-			return imports(w, hogapi.ImportOptions{Checkpoint: checkpointOnly(t)}, hogapi.WithHooks(hogapi.Hooks{OnCheckpoint: func(hogapi.CheckpointInfo) { w.hang() }}))
+			return imports(w, history.Options{Checkpoint: checkpointOnly(t)}, hogapi.WithHooks(hogapi.Hooks{OnCheckpoint: func(hogapi.CheckpointInfo) { w.hang() }}))
 		}, 0, false},
 		"Hooks.OnBatch": {func(t *testing.T, w world) (hogapi.Receipt, error) {
 			return capture(t, w, hogapi.CaptureOptions{}, hogapi.WithHooks(hogapi.Hooks{OnBatch: func(hogapi.BatchInfo) { w.hang() }}))
@@ -109,7 +110,7 @@ func TestFunctionsThatHang(t *testing.T) {
 
 // hangingCheckpoint hangs when it saves that something is settled.
 type hangingCheckpoint struct {
-	hogapi.Checkpointer
+	history.Checkpointer
 
 	saves int
 	hang  func()
@@ -156,8 +157,8 @@ func TestGraceOfAnImport(t *testing.T) {
 				server := hogapitest.New()
 				ctx, cancel := context.WithCancel(t.Context())
 				server.Script(ops.Capture, hogapitest.Repeat(2, hogapitest.SlowAnswer(0)), hogapitest.Repeat(50, hogapitest.SlowAnswer(200*time.Millisecond)))
-				options := hogapi.ImportOptions{
-					ID: "grace", Rate: hogapi.Unpaced, Grace: tt.grace, Checkpoint: hogapi.FileCheckpoint(filepath.Join(t.TempDir(), "state")),
+				options := history.Options{
+					ID: "grace", Rate: hogapi.Unpaced, Grace: tt.grace, Checkpoint: history.CheckpointFile(filepath.Join(t.TempDir(), "state")),
 					Delivery: hogapi.DeliveryOptions{Protocol: protocol, Tuning: hogapi.Tuning{MaxBatchEvents: 50, MaxInFlight: 1000, Lanes: 4}},
 				}
 				var once sync.Once
@@ -168,7 +169,7 @@ func TestGraceOfAnImport(t *testing.T) {
 				}
 				const n = 5000
 				begin := time.Now()
-				first, err := server.Client(t).Import(ctx, numbered(n), &options)
+				first, err := history.Import(ctx, server.Client(t), numbered(n), &options)
 				assert.Equal(t, hogapi.StopCanceled, stopOf(t, err).Reason)
 				require.ErrorIs(t, err, context.Canceled)
 				assert.Less(t, time.Since(begin), 30*time.Second)
@@ -201,7 +202,7 @@ func TestGraceOfAnImportInAnOutage(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		begin, late := time.Now(), 0
-		_, err := client.Import(ctx, numbered(100), &hogapi.ImportOptions{ID: "outage", Grace: time.Minute})
+		_, err := history.Import(ctx, client, numbered(100), &history.Options{ID: "outage", Grace: time.Minute})
 		require.ErrorIs(t, err, context.DeadlineExceeded)
 		for _, call := range server.Calls(ops.Capture) {
 			if call.At.Sub(begin) > time.Minute {

@@ -24,6 +24,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/history"
 	"github.com/hogapi/hogapi/hogapitest"
 	"github.com/hogapi/hogapi/ops"
 )
@@ -154,7 +155,7 @@ func TestHostThatWasNeverReached(t *testing.T) {
 				host := newFickleHost(t)
 				host.state.Store(state)
 				begin := time.Now()
-				receipt, err := host.importing(t).Import(t.Context(), numbered(3000), &hogapi.ImportOptions{
+				receipt, err := history.Import(t.Context(), host.importing(t), numbered(3000), &history.Options{
 					ID: "unreachable", Rate: hogapi.Unpaced, Delivery: hogapi.DeliveryOptions{Protocol: protocol, Tuning: hogapi.Tuning{UnreachableAfter: patience, NoPreflight: noPreflight}},
 				})
 				took := time.Since(begin)
@@ -212,7 +213,7 @@ func TestFirstAnswerIsWaitedFor(t *testing.T) {
 			server.Script(ops.Preflight, tt.preflight)
 			server.Script(ops.Capture, hogapitest.Always(hogapitest.Refuse()))
 			begin := time.Now()
-			receipt, err := server.Client(t).Import(t.Context(), numbered(100), &hogapi.ImportOptions{ID: "dead", Delivery: hogapi.DeliveryOptions{Protocol: hogapi.ProtocolBatch, Tuning: hogapi.Tuning{UnreachableAfter: tt.first}}})
+			receipt, err := history.Import(t.Context(), server.Client(t), numbered(100), &history.Options{ID: "dead", Delivery: hogapi.DeliveryOptions{Protocol: hogapi.ProtocolBatch, Tuning: hogapi.Tuning{UnreachableAfter: tt.first}}})
 			assert.Equal(t, tt.reason, stopOf(t, err).Reason, "%v", err)
 			assert.InDelta(t, tt.want, time.Since(begin), float64(10*time.Second))
 			require.ErrorContains(t, err, "refused")
@@ -240,12 +241,12 @@ func TestStatsSayWhyNothingGetsThrough(t *testing.T) {
 			begin := time.Now()
 			time.AfterFunc(10*time.Minute, func() { server.ClearScript(ops.Capture) })
 			var seen []hogapi.Stats
-			options := hogapi.ImportOptions{
+			options := history.Options{
 				ID: "why", OnProgress: func(s hogapi.Stats) { seen = append(seen, s) },
 				Delivery: hogapi.DeliveryOptions{Protocol: hogapi.ProtocolBatch, Tuning: hogapi.Tuning{UnreachableAfter: -1, NoPreflight: true}},
 			}
 			time.AfterFunc(5*time.Minute+30*time.Second, func() { cancel(why) }) // within a try of a service that is silent
-			_, err := client.Import(ctx, numbered(100), &options)
+			_, err := history.Import(ctx, client, numbered(100), &options)
 			require.ErrorIs(t, err, why)
 			require.ErrorIs(t, err, context.Canceled)
 			assert.Equal(t, 1, strings.Count(stopOf(t, err).Error(), why.Error()), "it says so once: %v", err)
@@ -284,7 +285,7 @@ func TestHostThatWantsAClientCertificate(t *testing.T) {
 		host.TLS = &tls.Config{ClientAuth: tls.RequireAnyClientCert, MaxVersion: version}
 		host.StartTLS()
 		client := hogapitest.New().Client(t, hogapi.WithHTTPClient(host.Client()), hogapi.WithCaptureURL(host.URL))
-		_, err := client.Import(t.Context(), numbered(10), &hogapi.ImportOptions{ID: "tls"})
+		_, err := history.Import(t.Context(), client, numbered(10), &history.Options{ID: "tls"})
 		assert.Equal(t, hogapi.StopTLS, stopOf(t, err).Reason)
 		require.ErrorContains(t, err, "certificate")
 		require.ErrorContains(t, err, "if the server wants a client certificate, give WithHTTPClient one")

@@ -13,13 +13,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/history"
 	"github.com/hogapi/hogapi/hogapitest"
 	"github.com/hogapi/hogapi/internal/testevents"
 	"github.com/hogapi/hogapi/ops"
 )
 
 // givenBy reads a source, and returns its error.
-func givenBy(source hogapi.Source) (ids []uuid.UUID, err error) {
+func givenBy(source history.Source) (ids []uuid.UUID, err error) {
 	for ev, err := range source.Events(context.Background(), hogapi.Position{}) {
 		if err != nil {
 			return ids, err
@@ -33,20 +34,20 @@ func givenBy(source hogapi.Source) (ids []uuid.UUID, err error) {
 func TestMissingSaysWhyItIsEmpty(t *testing.T) {
 	t.Parallel()
 	ids := []uuid.UUID{numberedUUID(1)}
-	var none *hogapi.Verification
-	for want, missing := range map[string]hogapi.Source{
+	var none *history.Verification
+	for want, missing := range map[string]history.Source{
 		"there is no Verification":                  none.Missing(numbered(3)),
-		"want the source that was verified":         (&hogapi.Verification{State: hogapi.VerificationMissing, MissingEvents: 1, MissingIDs: ids}).Missing(nil),
-		"nothing is missing":                        (&hogapi.Verification{State: hogapi.VerificationComplete}).Missing(numbered(3)),
-		`the import is "still arriving"`:            (&hogapi.Verification{State: hogapi.VerificationInProgress}).Missing(numbered(3)),
-		"not known which 2 events are missing":      (&hogapi.Verification{State: hogapi.VerificationMissing, MissingEvents: 2}).Missing(numbered(3)),
-		`the import is "complete with unconfirmed"`: (&hogapi.Verification{State: hogapi.VerificationCompleteUnconfirmed}).Missing(numbered(3)),
+		"want the source that was verified":         (&history.Verification{State: history.VerificationMissing, MissingEvents: 1, MissingIDs: ids}).Missing(nil),
+		"nothing is missing":                        (&history.Verification{State: history.VerificationComplete}).Missing(numbered(3)),
+		`the import is "still arriving"`:            (&history.Verification{State: history.VerificationInProgress}).Missing(numbered(3)),
+		"not known which 2 events are missing":      (&history.Verification{State: history.VerificationMissing, MissingEvents: 2}).Missing(numbered(3)),
+		`the import is "complete with unconfirmed"`: (&history.Verification{State: history.VerificationCompleteUnconfirmed}).Missing(numbered(3)),
 	} {
 		got, err := givenBy(missing)
 		require.ErrorContains(t, err, want)
 		assert.Empty(t, got)
 		server := hogapitest.New()
-		_, err = server.Client(t).Import(t.Context(), missing, &hogapi.ImportOptions{ID: verifiedID})
+		_, err = history.Import(t.Context(), server.Client(t), missing, &history.Options{ID: verifiedID})
 		require.ErrorContains(t, err, want)
 		assert.Empty(t, server.Calls(ops.Capture))
 	}
@@ -57,11 +58,11 @@ func TestMissingRefusesAnotherCheckpoint(t *testing.T) {
 	t.Parallel()
 	server := hogapitest.New()
 	client, path := server.Client(t), filepath.Join(t.TempDir(), "import.ckpt")
-	again := func(source hogapi.Source) error {
-		return failed(client.Import(t.Context(), source, &hogapi.ImportOptions{ID: verifiedID, Rate: hogapi.Unpaced, Checkpoint: hogapi.FileCheckpoint(path)}))
+	again := func(source history.Source) error {
+		return failed(history.Import(t.Context(), client, source, &history.Options{ID: verifiedID, Rate: hogapi.Unpaced, Checkpoint: history.CheckpointFile(path)}))
 	}
 	require.NoError(t, again(numbered(5)))
-	first := &hogapi.Verification{ID: verifiedID, State: hogapi.VerificationMissing, MissingEvents: 1, MissingIDs: []uuid.UUID{numberedUUID(2)}}
+	first := &history.Verification{ID: verifiedID, State: history.VerificationMissing, MissingEvents: 1, MissingIDs: []uuid.UUID{numberedUUID(2)}}
 	require.ErrorIs(t, again(first.Missing(numbered(5))), hogapi.ErrInvalid)
 	require.NoError(t, os.Remove(path))
 	require.NoError(t, again(first.Missing(numbered(5))))
@@ -79,23 +80,23 @@ func TestVerifyChecksFilesFirst(t *testing.T) {
 	server, client := fake(t)
 	receipt := importInto(t, client, numbered(5))
 	calls, dir := len(server.Calls()), t.TempDir()
-	for want, o := range map[string]hogapi.VerifyOptions{
+	for want, o := range map[string]history.VerifyOptions{
 		"VerifyOptions.Rejects":  {Rejects: []string{filepath.Join(dir, "no.jsonl")}},
 		"VerifyOptions.Rejects ": {Rejects: []string{dir}},
-		"VerifyOptions.Source":   {Source: hogapi.JSONLinesFile(filepath.Join(dir, "no.jsonl"))},
-		"VerifyOptions.Source: ": {Source: hogapi.SourceFunc("none", nil)},
+		"VerifyOptions.Source":   {Source: history.JSONLines(filepath.Join(dir, "no.jsonl"))},
+		"VerifyOptions.Source: ": {Source: history.Func("none", nil)},
 	} {
-		v, err := client.Verify(t.Context(), receipt, &o)
+		v, err := history.Verify(t.Context(), client, receipt, &o)
 		require.ErrorIs(t, err, hogapi.ErrInvalid)
 		require.ErrorContains(t, err, want)
 		assert.NotContains(t, err.Error(), filepath.Dir(dir))
 		assert.Nil(t, v)
 	}
 	receipt.Days = []hogapi.DayCount{{Day: "1998-01-01", Event: "e", Digest: "x"}}
-	_, err := client.Verify(t.Context(), receipt, nil)
+	_, err := history.Verify(t.Context(), client, receipt, nil)
 	assert.Equal(t, "receipt.Days", requireInputError(t, err).Field)
 	receipt.ID = "2024"
-	_, err = client.Verify(t.Context(), receipt, nil)
+	_, err = history.Verify(t.Context(), client, receipt, nil)
 	assert.Equal(t, "receipt.ID", requireInputError(t, err).Field)
 	assert.Len(t, server.Calls(), calls)
 }
@@ -112,7 +113,7 @@ func TestVerifyNamesItsFiles(t *testing.T) {
 		} else {
 			require.NoError(t, os.MkdirAll(filepath.Join(dir, name, "in the way"), 0o700))
 		}
-		_, err := client.Verify(t.Context(), receipt, &hogapi.VerifyOptions{Dir: dir, Source: numbered(5), EveryUUID: true})
+		_, err := history.Verify(t.Context(), client, receipt, &history.VerifyOptions{Dir: dir, Source: numbered(5), EveryUUID: true})
 		require.ErrorContains(t, err, "verify: VerifyOptions.Dir: "+name)
 		require.ErrorContains(t, err, "and verify again with the same Dir")
 		assert.NotContains(t, err.Error(), filepath.Dir(dir))
@@ -124,15 +125,15 @@ func TestAnUnfinishedImportIsNotComplete(t *testing.T) {
 	t.Parallel()
 	server, checkpoint := hogapitest.New(), &memoryCheckpoint{}
 	client := server.Client(t)
-	options := &hogapi.ImportOptions{ID: "hogapi-half", Checkpoint: checkpoint}
-	receipt, err := client.Import(t.Context(), broken(numbered(100), 50), options)
+	options := &history.Options{ID: "hogapi-half", Checkpoint: checkpoint}
+	receipt, err := history.Import(t.Context(), client, broken(numbered(100), 50), options)
 	require.ErrorIs(t, err, errPulledOut)
 	assert.Equal(t, hogapi.StopSource, stopOf(t, err).Reason)
 	assert.EqualValues(t, []int64{50, 0}, []int64{receipt.Acknowledged, receipt.Pending}, "what came before the error is settled")
 	assert.False(t, receipt.Finished)
 	v := verified(t, client, receipt, nil)
 	assert.False(t, v.Complete(), "%s", v)
-	assert.Equal(t, hogapi.VerificationUnfinished, v.State)
+	assert.Equal(t, history.VerificationUnfinished, v.State)
 	assert.Contains(t, v.String(), "not finished")
 	assert.NotContains(t, v.String(), "complete")
 
@@ -148,17 +149,17 @@ func TestVerifyTellsEventsOfEqualCountsApart(t *testing.T) {
 	first := writeFile(t, "a.jsonl", strings.Repeat(`{"event":"e","distinct_id":"d","timestamp":"2024-03-01T10:00:00Z"}`+"\n", 500))
 	second := first + ".renamed"
 	server := hogapitest.New()
-	importInto(t, server.Client(t), hogapi.JSONLinesFile(first))
+	importInto(t, server.Client(t), history.JSONLines(first))
 	require.NoError(t, os.Rename(first, second))
-	source := hogapi.JSONLinesFile(second)
+	source := history.JSONLines(second)
 	receipt := receiptOf(t, source)
 
 	v := verified(t, server.Client(t, later(30*time.Hour)), receipt, nil)
 	assert.False(t, v.Complete(), "%v", v)
-	assert.Equal(t, hogapi.VerificationUnknown, v.State)
-	v = looksOver(t, server, receipt, hogapi.VerifyOptions{Source: source})
+	assert.Equal(t, history.VerificationUnknown, v.State)
+	v = looksOver(t, server, receipt, history.VerifyOptions{Source: source})
 	assert.False(t, v.Complete(), "%v", v)
-	assert.Equal(t, hogapi.VerificationMissing, v.State)
+	assert.Equal(t, history.VerificationMissing, v.State)
 	assert.Len(t, v.MissingIDs, 500)
 	assert.EqualValues(t, 500, v.ForeignEvents)
 }
@@ -174,7 +175,7 @@ func TestVerifyLag(t *testing.T) {
 	receipt := importInto(t, client, spread(n))
 	for seen := range 4 {
 		v := verified(t, client, receipt, nil)
-		assert.Equal(t, hogapi.VerificationInProgress, v.State)
+		assert.Equal(t, history.VerificationInProgress, v.State)
 		assert.EqualValues(t, 10*seen, v.Copies)
 		assert.Zero(t, v.MissingEvents)
 		server.ReleaseEvents(10)
@@ -207,30 +208,30 @@ func TestVerifyUnconfirmed(t *testing.T) {
 			ev.DistinctID = "" // the gate refuses it
 		}
 	})
-	receipt := imported(t, client, source, &hogapi.ImportOptions{
-		ID: verifiedID, Rate: hogapi.Unpaced, Rejects: hogapi.RejectFile(rejects), MaxRejectShare: -1, Delivery: hogapi.DeliveryOptions{Tuning: hogapi.Tuning{Lanes: 1}},
+	receipt := imported(t, client, source, &history.Options{
+		ID: verifiedID, Rate: hogapi.Unpaced, Rejects: history.RejectFile(rejects), MaxRejectShare: -1, Delivery: hogapi.DeliveryOptions{Tuning: hogapi.Tuning{Lanes: 1}},
 	})
 	require.EqualValues(t, []int64{8, 21}, []int64{receipt.Unconfirmed, receipt.Acknowledged})
 
 	v := verified(t, client, receipt, nil)
 	assert.EqualValues(t, 21+arrived, v.Seen)
-	assert.Equal(t, hogapi.VerificationCompleteUnconfirmed, v.State, "%v", v)
-	settle := hogapi.VerifyOptions{Source: source, Rejects: []string{rejects}}
+	assert.Equal(t, history.VerificationCompleteUnconfirmed, v.State, "%v", v)
+	settle := history.VerifyOptions{Source: source, Rejects: []string{rejects}}
 	v = verified(t, client, receipt, &settle)
-	assert.Equal(t, hogapi.VerificationCompleteUnconfirmed, v.State, "those that are not there may still arrive: %v", v)
+	assert.Equal(t, history.VerificationCompleteUnconfirmed, v.State, "those that are not there may still arrive: %v", v)
 	assert.Empty(t, append(v.MissingIDs, v.ForeignIDs...))
 	assert.Contains(t, v.Cells[0].Reason, "4 events are not there, and the unconfirmed ones among them may still arrive")
 
 	v = looksOver(t, server, receipt, settle)
-	assert.Equal(t, hogapi.VerificationMissing, v.State)
+	assert.Equal(t, history.VerificationMissing, v.State)
 	notThere := sortedIDs(uuidOf(3), uuidOf(7), uuidOf(11), uuidOf(15))
 	assert.Equal(t, notThere, v.MissingIDs, "%v", v)
 	missing, err := givenBy(v.Missing(source))
 	require.NoError(t, err)
 	assert.ElementsMatch(t, notThere, missing)
 
-	v = looksOver(t, server, receipt, hogapi.VerifyOptions{Source: source})
-	assert.Equal(t, hogapi.VerificationCompleteUnconfirmed, v.State, "without Rejects it is not known which are which: %v", v)
+	v = looksOver(t, server, receipt, history.VerifyOptions{Source: source})
+	assert.Equal(t, history.VerificationCompleteUnconfirmed, v.State, "without Rejects it is not known which are which: %v", v)
 	assert.Empty(t, v.MissingIDs)
 
 	lost := server.Project(hogapitest.DefaultProject).LoseEvents(verifiedID, 1)
@@ -253,25 +254,25 @@ func TestVerifyWithoutRejects(t *testing.T) {
 	source := altered(spread(10), func(ev *hogapi.Event) {
 		ev.Name, ev.Timestamp = "one name", time.Date(1999, 1, 1, 0, 0, 0, 0, time.UTC)
 	})
-	receipt := imported(t, client, source, &hogapi.ImportOptions{ID: verifiedID, Rejects: hogapi.RejectFile(rejects), MaxRejectShare: -1, Delivery: hogapi.DeliveryOptions{Tuning: hogapi.Tuning{Lanes: 1}}})
+	receipt := imported(t, client, source, &history.Options{ID: verifiedID, Rejects: history.RejectFile(rejects), MaxRejectShare: -1, Delivery: hogapi.DeliveryOptions{Tuning: hogapi.Tuning{Lanes: 1}}})
 	require.EqualValues(t, 1, receipt.Rejected)
 	lost := server.Project(hogapitest.DefaultProject).LoseEvents(verifiedID, 1)
-	v := looksOver(t, server, receipt, hogapi.VerifyOptions{Source: source})
-	assert.Equal(t, hogapi.VerificationMissing, v.State)
+	v := looksOver(t, server, receipt, history.VerifyOptions{Source: source})
+	assert.Equal(t, history.VerificationMissing, v.State)
 	assert.EqualValues(t, 1, v.MissingEvents)
 	assert.Empty(t, v.MissingIDs)
 	assert.Contains(t, v.String(), "a reject file is not in Rejects")
-	v = looksOver(t, server, receipt, hogapi.VerifyOptions{Source: source, Rejects: []string{rejects}})
+	v = looksOver(t, server, receipt, history.VerifyOptions{Source: source, Rejects: []string{rejects}})
 	assert.Equal(t, lost, v.MissingIDs)
 
 	importInto(t, client, v.Missing(source))
-	imported(t, client, hogapi.RejectedRecords(rejects, nil), &hogapi.ImportOptions{ID: "hogapi-rejects"})
+	imported(t, client, history.Rejected(rejects, nil), &history.Options{ID: "hogapi-rejects"})
 	v = verified(t, client, receipt, nil)
-	assert.Equal(t, hogapi.VerificationTooMany, v.State, "the reject has kept the ID of its first import")
-	v = verified(t, client, receipt, &hogapi.VerifyOptions{Source: source, Rejects: []string{rejects}})
+	assert.Equal(t, history.VerificationTooMany, v.State, "the reject has kept the ID of its first import")
+	v = verified(t, client, receipt, &history.VerifyOptions{Source: source, Rejects: []string{rejects}})
 	assert.True(t, v.Complete(), "%v", v)
 	assert.Contains(t, v.Cells[0].Reason, "1 rejected events are there too")
-	_, err := client.Verify(t.Context(), receipt, &hogapi.VerifyOptions{Source: source, Rejects: []string{rejects + ".no"}, EveryUUID: true})
+	_, err := history.Verify(t.Context(), client, receipt, &history.VerifyOptions{Source: source, Rejects: []string{rejects + ".no"}, EveryUUID: true})
 	require.ErrorIs(t, err, hogapi.ErrInvalid)
 }
 
@@ -281,7 +282,7 @@ func TestDataDeletionFlow(t *testing.T) {
 	server := hogapitest.New(hogapitest.WithDataDeletions())
 	client, ctx := server.Client(t), t.Context()
 	importInto(t, client, spread(20))
-	imported(t, client, numbered(5), &hogapi.ImportOptions{ID: "hogapi-kept"})
+	imported(t, client, numbered(5), &history.Options{ID: "hogapi-kept"})
 	request := hogapi.DataDeletionRequest{ImportID: verifiedID}
 	count, err := client.DataDeletions.Preview(ctx, request)
 	require.NoError(t, err)
@@ -320,12 +321,12 @@ func TestDataDeletionFlow(t *testing.T) {
 
 func TestVerificationInWords(t *testing.T) {
 	t.Parallel()
-	v := &hogapi.Verification{
-		ID: "i", State: hogapi.VerificationMissing, Unfinished: true, Looks: 3, Acknowledged: 10, Unconfirmed: 1, Seen: 7, Copies: 8,
+	v := &history.Verification{
+		ID: "i", State: history.VerificationMissing, Unfinished: true, Looks: 3, Acknowledged: 10, Unconfirmed: 1, Seen: 7, Copies: 8,
 		MissingEvents: 3, MissingIDs: []uuid.UUID{numberedUUID(1)},
-		Cells: []hogapi.VerificationCell{
-			{Day: "1999-03-01", Event: "a\nb", Acknowledged: 10, Seen: 7, State: hogapi.VerificationMissing, Reason: "why\nso"},
-			{State: hogapi.VerificationComplete, Doubled: 2},
+		Cells: []history.VerificationCell{
+			{Day: "1999-03-01", Event: "a\nb", Acknowledged: 10, Seen: 7, State: history.VerificationMissing, Reason: "why\nso"},
+			{State: history.VerificationComplete, Doubled: 2},
 		},
 		Uncountable: []string{"$x", ""}, Notes: []string{"one\nnote"},
 		Warnings: []hogapi.IngestionWarning{{Type: "dropped", Count: 4, LastSeen: longAgo}},
@@ -342,15 +343,15 @@ ingestion warning dropped: 4, last seen `+longAgo.UTC().Format(time.RFC3339)+`
 note: one note`, v.String())
 
 	// Of very many cells and uuids some are shown, and the number of the others.
-	v = &hogapi.Verification{State: hogapi.VerificationMissing, Cells: make([]hogapi.VerificationCell, 52), MissingEvents: 9, MissingIDs: make([]uuid.UUID, 9)}
+	v = &history.Verification{State: history.VerificationMissing, Cells: make([]history.VerificationCell, 52), MissingEvents: 9, MissingIDs: make([]uuid.UUID, 9)}
 	lines := strings.Split(v.String(), "\n")
 	require.Len(t, lines, 2+1+5+1+50+1)
 	assert.Equal(t, "  and 2 more", lines[len(lines)-1])
 	v.Cells = v.Cells[:50]
 	assert.NotContains(t, v.String(), "more")
 
-	v = &hogapi.Verification{ID: "i", State: hogapi.VerificationUnfinished, Unfinished: true}
+	v = &history.Verification{ID: "i", State: history.VerificationUnfinished, Unfinished: true}
 	assert.True(t, strings.HasPrefix(v.String(), `import "i": not finished; import the rest, and verify its last receipt`+"\n"))
-	v = &hogapi.Verification{ID: "i", State: hogapi.VerificationComplete, Looks: 1, Acknowledged: 10, Seen: 10, Copies: 10}
+	v = &history.Verification{ID: "i", State: history.VerificationComplete, Looks: 1, Acknowledged: 10, Seen: 10, Copies: 10}
 	assert.Equal(t, "import \"i\": complete\nacknowledged 10, seen 10, after look 1", v.String())
 }

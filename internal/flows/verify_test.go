@@ -15,13 +15,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/history"
 	"github.com/hogapi/hogapi/hogapitest"
 )
 
 const verifiedID = "hogapi-verified"
 
 // spread are n events of three names on days that are 19 hours apart, without uuids of their own.
-func spread(n int) hogapi.Source {
+func spread(n int) history.Source {
 	return altered(numbered(n), func(ev *hogapi.Event) {
 		i := int(ev.Position.Offset)
 		ev.UUID, ev.Position.Key = uuid.Nil, "n"
@@ -31,8 +32,8 @@ func spread(n int) hogapi.Source {
 }
 
 // with changes some events of a source on their way to a service that does not treat all as it promised.
-func with(source hogapi.Source, change func(n int64, ev *hogapi.Event) error) hogapi.Source {
-	return hogapi.MapSource(source, func(ev hogapi.Event) ([]hogapi.Event, error) {
+func with(source history.Source, change func(n int64, ev *hogapi.Event) error) history.Source {
+	return history.Map(source, func(ev hogapi.Event) ([]hogapi.Event, error) {
 		if err := change(ev.Position.Offset, &ev); err != nil {
 			return nil, err
 		}
@@ -41,21 +42,21 @@ func with(source hogapi.Source, change func(n int64, ev *hogapi.Event) error) ho
 }
 
 // importInto imports a source and returns the receipt.
-func importInto(t *testing.T, client *hogapi.Client, source hogapi.Source) hogapi.Receipt {
+func importInto(t *testing.T, client *hogapi.Client, source history.Source) hogapi.Receipt {
 	t.Helper()
-	return imported(t, client, source, &hogapi.ImportOptions{ID: verifiedID, Rate: hogapi.Unpaced})
+	return imported(t, client, source, &history.Options{ID: verifiedID, Rate: hogapi.Unpaced})
 }
 
 // verified returns the result of one Verify.
-func verified(t *testing.T, client *hogapi.Client, receipt hogapi.Receipt, o *hogapi.VerifyOptions) *hogapi.Verification {
+func verified(t *testing.T, client *hogapi.Client, receipt hogapi.Receipt, o *history.VerifyOptions) *history.Verification {
 	t.Helper()
-	v, err := client.Verify(t.Context(), receipt, o)
+	v, err := history.Verify(t.Context(), client, receipt, o)
 	require.NoError(t, err)
 	return v
 }
 
 // receiptOf is the receipt of an import of all events of a source.
-func receiptOf(t *testing.T, source hogapi.Source) hogapi.Receipt {
+func receiptOf(t *testing.T, source history.Source) hogapi.Receipt {
 	t.Helper()
 	return importInto(t, hogapitest.New().Client(t), source)
 }
@@ -78,7 +79,7 @@ func TestVerifyComplete(t *testing.T) {
 		server := hogapitest.New(hogapitest.WithEra(era))
 		client := server.Client(t)
 		importInto(t, client, spread(n))
-		v, err := client.Verify(t.Context(), importInto(t, client, spread(n)), nil)
+		v, err := history.Verify(t.Context(), client, importInto(t, client, spread(n)), nil)
 		require.NoError(t, err)
 		assert.True(t, v.Complete(), "%v: %v", era, v)
 		assert.EqualValues(t, n, v.Seen)
@@ -99,7 +100,7 @@ func TestVerifyWaits(t *testing.T) {
 			_, client := fake(t)
 			importInto(t, client, with(spread(n), func(i int64, _ *hogapi.Event) error {
 				if lose[i] {
-					return hogapi.Skip("lost")
+					return history.Skip("lost")
 				}
 				return nil
 			}))
@@ -107,7 +108,7 @@ func TestVerifyWaits(t *testing.T) {
 				time.AfterFunc(comes, func() { importInto(t, client, spread(n)) })
 			}
 			begin, looks := time.Now(), []time.Time{}
-			v, err := client.Verify(t.Context(), receipt, &hogapi.VerifyOptions{Wait: true, Source: spread(n), OnProgress: func(p hogapi.VerifyProgress) {
+			v, err := history.Verify(t.Context(), client, receipt, &history.VerifyOptions{Wait: true, Source: spread(n), OnProgress: func(p history.VerifyProgress) {
 				if p.Step == "wait" {
 					looks = append(looks, time.Now())
 				}
@@ -126,7 +127,7 @@ func TestVerifyWaits(t *testing.T) {
 				assert.Less(t, time.Since(begin), comes+time.Hour)
 				return
 			}
-			assert.Equal(t, hogapi.VerificationMissing, v.State)
+			assert.Equal(t, history.VerificationMissing, v.State)
 			assert.False(t, v.Complete())
 			assert.Equal(t, sortedIDs(uuidOf(3), uuidOf(17), uuidOf(18)), v.MissingIDs)
 			assert.EqualValues(t, 3, v.MissingEvents)
@@ -147,18 +148,18 @@ func TestOneLookIsNotEnough(t *testing.T) {
 	receipt := receiptOf(t, spread(5))
 	server := hogapitest.New()
 	v := verified(t, server.Client(t), receipt, nil)
-	assert.Equal(t, hogapi.VerificationInProgress, v.State)
+	assert.Equal(t, history.VerificationInProgress, v.State)
 	assert.Contains(t, v.String(), "events may take 24h0m0s")
 	v = verified(t, server.Client(t, later(25*time.Hour)), receipt, nil)
-	assert.Equal(t, hogapi.VerificationInProgress, v.State, "an import that has not been looked at before may be slow")
+	assert.Equal(t, history.VerificationInProgress, v.State, "an import that has not been looked at before may be slow")
 	assert.Contains(t, v.String(), "it takes 3 looks over 1h0m0s")
 }
 
 // looksOver makes three looks over an hour with one folder, a day after the import.
-func looksOver(t *testing.T, server *hogapitest.Server, receipt hogapi.Receipt, o hogapi.VerifyOptions) *hogapi.Verification {
+func looksOver(t *testing.T, server *hogapitest.Server, receipt hogapi.Receipt, o history.VerifyOptions) *history.Verification {
 	t.Helper()
 	o.Dir = t.TempDir()
-	var v *hogapi.Verification
+	var v *history.Verification
 	for i := range 3 {
 		v = verified(t, server.Client(t, later(25*time.Hour+time.Duration(i)*30*time.Minute)), receipt, &o)
 		require.Equal(t, i+1, v.Looks)
@@ -178,12 +179,12 @@ func TestVerifyByTheProtocolOfTheImport(t *testing.T) {
 	})
 	for protocol, want := range map[hogapi.Protocol][]uuid.UUID{hogapi.ProtocolBatch: {uuidOf(4)}, hogapi.ProtocolV1: nil} {
 		server := hogapitest.New()
-		receipt := imported(t, server.Client(t), source, &hogapi.ImportOptions{
+		receipt := imported(t, server.Client(t), source, &history.Options{
 			ID: verifiedID, Rate: hogapi.Unpaced, Rejects: ignoreRejects, MaxRejectShare: -1, Delivery: hogapi.DeliveryOptions{Protocol: protocol},
 		})
 		require.EqualValues(t, 8+len(want), receipt.Acknowledged, protocol)
 		server.Project(hogapitest.DefaultProject).LoseEvents(verifiedID, 9)
-		v := looksOver(t, server, receipt, hogapi.VerifyOptions{Source: source})
+		v := looksOver(t, server, receipt, history.VerifyOptions{Source: source})
 		assert.Len(t, v.MissingIDs, int(receipt.Acknowledged), protocol)
 		assert.Equal(t, len(want) == 1, slices.Contains(v.MissingIDs, uuidOf(4)), protocol)
 	}
@@ -202,15 +203,15 @@ func TestVerifySortsAgainForOtherRejects(t *testing.T) {
 		return 0
 	})
 	source := spread(9)
-	receipt := imported(t, server.Client(t), source, &hogapi.ImportOptions{ID: verifiedID, Rate: hogapi.Unpaced, Rejects: hogapi.RejectFile(rejects), MaxRejectShare: -1})
+	receipt := imported(t, server.Client(t), source, &history.Options{ID: verifiedID, Rate: hogapi.Unpaced, Rejects: history.RejectFile(rejects), MaxRejectShare: -1})
 	require.EqualValues(t, 8, receipt.Acknowledged)
 	ctx, cancel := context.WithCancel(t.Context())
-	o := hogapi.VerifyOptions{Source: source, Dir: t.TempDir(), EveryUUID: true, Rejects: []string{rejects}, OnProgress: func(p hogapi.VerifyProgress) {
+	o := history.VerifyOptions{Source: source, Dir: t.TempDir(), EveryUUID: true, Rejects: []string{rejects}, OnProgress: func(p history.VerifyProgress) {
 		if p.Step == "compare uuids" { // they are sorted
 			cancel()
 		}
 	}}
-	_, err := server.Client(t).Verify(ctx, receipt, &o)
+	_, err := history.Verify(ctx, server.Client(t), receipt, &o)
 	require.ErrorIs(t, err, context.Canceled)
 	o.Rejects, o.OnProgress = nil, nil
 	v := verified(t, server.Client(t), receipt, &o)
@@ -225,17 +226,17 @@ func TestVerifySendAgain(t *testing.T) {
 	server, client := fake(t)
 	importInto(t, client, with(spread(n), func(i int64, _ *hogapi.Event) error {
 		if i%25 == 7 {
-			return hogapi.Skip("lost")
+			return history.Skip("lost")
 		}
 		return nil
 	}))
-	unnamed := looksOver(t, server, receipt, hogapi.VerifyOptions{})
-	assert.Equal(t, hogapi.VerificationMissing, unnamed.State)
+	unnamed := looksOver(t, server, receipt, history.VerifyOptions{})
+	assert.Equal(t, history.VerificationMissing, unnamed.State)
 	assert.EqualValues(t, 4, unnamed.MissingEvents)
 	assert.Empty(t, unnamed.MissingIDs)
 	assert.Contains(t, unnamed.String(), "without VerifyOptions.Source the missing events cannot be named")
 
-	v := looksOver(t, server, receipt, hogapi.VerifyOptions{Source: spread(n)})
+	v := looksOver(t, server, receipt, history.VerifyOptions{Source: spread(n)})
 	assert.Equal(t, sortedIDs(uuidOf(7), uuidOf(32), uuidOf(57), uuidOf(82)), v.MissingIDs)
 	importInto(t, client, v.Missing(spread(n)))
 	v = verified(t, client, receipt, nil)
@@ -250,26 +251,26 @@ func TestVerifyContinues(t *testing.T) {
 	server := hogapitest.New()
 	importInto(t, server.Client(t), with(spread(n), func(i int64, ev *hogapi.Event) error {
 		if i%50 == 0 {
-			return hogapi.Skip("lost")
+			return history.Skip("lost")
 		}
 		if i == 77 {
 			ev.Timestamp = time.Date(2023, 1, 1, 0, 0, 0, 0, time.UTC)
 		}
 		return nil
 	}))
-	o := hogapi.VerifyOptions{Source: spread(n), Dir: t.TempDir()}
-	var v *hogapi.Verification
+	o := history.VerifyOptions{Source: spread(n), Dir: t.TempDir()}
+	var v *history.Verification
 	ends := 0
 	for look := 0; look < 3; {
 		ctx, cancel := context.WithCancel(t.Context())
 		calls := 0
-		o.OnProgress = func(hogapi.VerifyProgress) {
+		o.OnProgress = func(history.VerifyProgress) {
 			if calls++; calls == 4+ends/5 {
 				cancel()
 			}
 		}
 		var err error
-		v, err = server.Client(t, later(25*time.Hour+time.Duration(look)*30*time.Minute)).Verify(ctx, receipt, &o)
+		v, err = history.Verify(ctx, server.Client(t, later(25*time.Hour+time.Duration(look)*30*time.Minute)), receipt, &o)
 		cancel()
 		if err == nil {
 			look++
@@ -302,8 +303,8 @@ func TestVerifyDir(t *testing.T) {
 	t.Parallel()
 	_, client := fake(t)
 	receipt, dir := importInto(t, client, spread(5)), t.TempDir()
-	_, err := client.Verify(t.Context(), receipt, &hogapi.VerifyOptions{Dir: dir, OnProgress: func(hogapi.VerifyProgress) {
-		_, err := client.Verify(t.Context(), receipt, &hogapi.VerifyOptions{Dir: dir})
+	_, err := history.Verify(t.Context(), client, receipt, &history.VerifyOptions{Dir: dir, OnProgress: func(history.VerifyProgress) {
+		_, err := history.Verify(t.Context(), client, receipt, &history.VerifyOptions{Dir: dir})
 		assert.ErrorIs(t, err, hogapi.ErrHeld)
 	}})
 	require.NoError(t, err)
@@ -318,6 +319,6 @@ func TestVerifyOfNothing(t *testing.T) {
 	assert.True(t, v.Complete(), "%v", v)
 	importInto(t, client, spread(90))
 	v = verified(t, client, nothing, nil)
-	assert.Equal(t, hogapi.VerificationTooMany, v.State, "%v", v)
+	assert.Equal(t, history.VerificationTooMany, v.State, "%v", v)
 	assert.EqualValues(t, 90, v.ForeignEvents)
 }

@@ -28,7 +28,7 @@ func (Disk) Open(path string) (fs.File, error) {
 func (Disk) Stat(path string) (fs.FileInfo, error) {
 	info, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) && strings.ContainsAny(path, `*?[`) {
-		err = fmt.Errorf("%w: a pattern is not the name of a file: list the files, or use FileSource", err)
+		err = fmt.Errorf("%w: a pattern is not the name of a file: list the files, or use history.Files", err)
 	}
 	return info, err
 }

@@ -199,9 +199,12 @@ var Version = sync.OnceValue(func() string {
 
 // UserAgent names the program, if it has a name, and this module.
 func UserAgent(app string) string {
-	agent := "hogapi-go/" + Version()
+	agent := Library + "/" + Version()
 	if app != "" {
 		agent = app + " " + agent
 	}
 	return agent
 }
+
+// Library is the name under which this module sends events.
+const Library = "hogapi-go"

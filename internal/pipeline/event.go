@@ -61,7 +61,7 @@ func (ev *Event) Fill(given *event.Event, trusting bool) {
 }
 
 // errNeedsMapping rejects a record of an import with a mapping that is now given without one.
-var errNeedsMapping = errors.New("the import that rejected this record had a mapping: give RejectedRecords to MapSource, or remove $reject from a line that is corrected by hand")
+var errNeedsMapping = errors.New("the import that rejected this record had a mapping: give history.Rejected to history.Map, or remove $reject from a line that is corrected by hand")
 
 func refusalOf(err error) *event.Error {
 	if own, ok := errors.AsType[*event.Error](err); ok {

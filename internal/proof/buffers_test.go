@@ -20,6 +20,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/history"
 	"github.com/hogapi/hogapi/hogapitest"
 	"github.com/hogapi/hogapi/internal/testevents"
 	"github.com/hogapi/hogapi/ops"
@@ -104,7 +105,7 @@ func testBuffers(t *testing.T, status int, plain bool) {
 	server.Chaos(ops.Capture, 1, 0.1, hogapitest.Status(500), hogapitest.CutAfter(), hogapitest.CutBefore())
 	wires := map[uuid.UUID]json.RawMessage{}
 	source := testevents.Altered(testevents.Source(n), func(ev *hogapi.Event) { *ev = bulkyEvent(int(ev.Position.Offset)) })
-	receipt, err := client.Import(t.Context(), source, &hogapi.ImportOptions{
+	receipt, err := history.Import(t.Context(), client, source, &history.Options{
 		ID: "buffers", MaxRejectShare: -1, Rate: hogapi.Unpaced, Delivery: hogapi.DeliveryOptions{Protocol: hogapi.ProtocolBatch, Compression: map[bool]hogapi.Compression{true: hogapi.CompressionNone}[plain], Tuning: hogapi.Tuning{MaxBatchEvents: 50, MaxBytes: 2 << 20}},
 		Rejects: hogapi.RejectFunc(func(_ context.Context, r hogapi.Reject) error {
 			wires[r.UUID] = r.Event

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/history"
 	"github.com/hogapi/hogapi/hogapitest"
 	"github.com/hogapi/hogapi/internal/testevents"
 	"github.com/hogapi/hogapi/ops"
@@ -110,9 +111,9 @@ func TestMixedAnswersOfCaptureV1(t *testing.T) {
 	server, folder := hogapitest.New(), t.TempDir()
 	mixed := &mixedAnswers{visited: map[uuid.UUID]bool{}}
 	server.Script(ops.Capture, hogapitest.Always(hogapitest.Results(mixed.of)))
-	receipt, err := server.Client(t).Import(t.Context(), testevents.Source(n), &hogapi.ImportOptions{
+	receipt, err := history.Import(t.Context(), server.Client(t), testevents.Source(n), &history.Options{
 		ID: "proof", Rate: hogapi.Unpaced, MaxRejectShare: -1,
-		Checkpoint: hogapi.FileCheckpoint(filepath.Join(folder, "ckpt")), Rejects: hogapi.RejectFile(filepath.Join(folder, "rejects")),
+		Checkpoint: history.CheckpointFile(filepath.Join(folder, "ckpt")), Rejects: history.RejectFile(filepath.Join(folder, "rejects")),
 	})
 	require.NoError(t, err)
 	rejects := filepath.Join(folder, "rejects")
@@ -124,8 +125,8 @@ func TestMixedAnswersOfCaptureV1(t *testing.T) {
 	server.ClearScript(ops.Capture)
 
 	// A second import sends the unconfirmed events again, unchanged. The line that a kill cut is not an event.
-	again, err := server.Client(t).Import(t.Context(), hogapi.RejectedRecords(filepath.Join(folder, "rejects"), nil), &hogapi.ImportOptions{
-		ID: "proof", Rate: hogapi.Unpaced, Rejects: hogapi.RejectFile(filepath.Join(folder, "again")),
+	again, err := history.Import(t.Context(), server.Client(t), history.Rejected(filepath.Join(folder, "rejects"), nil), &history.Options{
+		ID: "proof", Rate: hogapi.Unpaced, Rejects: history.RejectFile(filepath.Join(folder, "again")),
 	})
 	require.NoError(t, err)
 	assert.EqualValues(t, 1, again.Rejected)

@@ -20,6 +20,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/history"
 	"github.com/hogapi/hogapi/hogapitest"
 	"github.com/hogapi/hogapi/internal/testevents"
 )
@@ -62,7 +63,7 @@ func TestImportOfRealCommits(t *testing.T) {
 	commits, _ := readCommits(t)
 	require.Len(t, commits, 11_576)
 	server := hogapitest.New()
-	receipt, err := server.Client(t).Import(t.Context(), hogapi.JSONLinesFile(commitsFile), &hogapi.ImportOptions{ID: "commits", Rate: hogapi.Unpaced})
+	receipt, err := history.Import(t.Context(), server.Client(t), history.JSONLines(commitsFile), &history.Options{ID: "commits", Rate: hogapi.Unpaced})
 	require.NoError(t, err)
 	assert.EqualValues(t, len(commits), receipt.Read)
 	assert.EqualValues(t, len(commits), receipt.Acknowledged)

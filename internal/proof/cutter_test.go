@@ -18,6 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/history"
 	"github.com/hogapi/hogapi/hogapitest"
 	"github.com/hogapi/hogapi/internal/testevents"
 )
@@ -349,13 +350,13 @@ func sizesOfAWrite(t *testing.T, start func(*httptest.Server)) (up, down int) {
 }
 
 // importOver imports events over the lines of a cutter, and requires that nothing is lost or changed.
-func importOver(t *testing.T, fake *hogapitest.Server, c *cutter, events hogapi.Source, tuning hogapi.Tuning, options ...hogapi.Option) hogapi.Receipt {
+func importOver(t *testing.T, fake *hogapitest.Server, c *cutter, events history.Source, tuning hogapi.Tuning, options ...hogapi.Option) hogapi.Receipt {
 	t.Helper()
 	client, err := hogapi.NewClient(append([]hogapi.Option{
 		hogapi.WithCaptureURL(c.url()), hogapi.WithProjectAPIKey(hogapitest.DefaultProjectKey), hogapi.WithHTTPClient(&http.Client{Transport: c.transport}),
 	}, options...)...)
 	require.NoError(t, err)
-	receipt, err := client.Import(t.Context(), events, &hogapi.ImportOptions{
+	receipt, err := history.Import(t.Context(), client, events, &history.Options{
 		ID: "cut", Rate: hogapi.Unpaced, Delivery: hogapi.DeliveryOptions{Tuning: tuning},
 	})
 	require.NoError(t, err)
@@ -418,7 +419,7 @@ func TestImportCutEverywhere(t *testing.T) {
 					return noCut
 				})
 				n := 0
-				source := hogapi.SourceFunc("numbered", func(context.Context, hogapi.Position) iter.Seq2[hogapi.Event, error] {
+				source := history.Func("numbered", func(context.Context, hogapi.Position) iter.Seq2[hogapi.Event, error] {
 					return func(yield func(hogapi.Event, error) bool) {
 						for n = 1; yield(testevents.Event(n), nil); n++ {
 							if n%100 == 0 && met.Load() > int64(len(cuts)) { // a connection was not cut

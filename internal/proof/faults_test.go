@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/history"
 	"github.com/hogapi/hogapi/hogapitest"
 	"github.com/hogapi/hogapi/internal/testevents"
 	"github.com/hogapi/hogapi/ops"
@@ -35,7 +36,7 @@ func TestThirtyPercentFaults(t *testing.T) {
 		faults := append(slices.Clone(everyFault), hogapitest.PartialCommit(-1, 503), hogapitest.CutHeader(), slow,
 			hogapitest.SlowAnswer(2*time.Second, hogapitest.PartialCommit(3, 500)))
 		server.Chaos(ops.Capture, 30, 0.33, faults...)
-		receipt, err := client.Import(t.Context(), testevents.Source(n), &hogapi.ImportOptions{
+		receipt, err := history.Import(t.Context(), client, testevents.Source(n), &history.Options{
 			ID: "thirty", Rate: hogapi.Unpaced, Delivery: hogapi.DeliveryOptions{Tuning: hogapi.Tuning{Lanes: 8, MaxBatchEvents: min(200, n/1000)}},
 		})
 		require.NoError(t, err)
@@ -78,7 +79,7 @@ func TestPoisonAgreesAtEveryCheckpoint(t *testing.T) {
 		})
 		var requests atomic.Int64
 		audit := &audit{t: t, server: server, isPoison: isPoison, stored: map[uuid.UUID]bool{}}
-		receipt, err := client.Import(t.Context(), testevents.Source(n), &hogapi.ImportOptions{
+		receipt, err := history.Import(t.Context(), client, testevents.Source(n), &history.Options{
 			ID: "poison", MaxRejectShare: -1, Rate: hogapi.Unpaced, Checkpoint: &testevents.Checkpoint{Before: audit.save}, Rejects: audit,
 			Delivery:   hogapi.DeliveryOptions{Tuning: hogapi.Tuning{MaxBatchEvents: batch, MaxInFlight: 20_000}},
 			OnProgress: func(s hogapi.Stats) { requests.Store(s.Requests) },
@@ -164,7 +165,7 @@ func TestClockJumps(t *testing.T) {
 				}
 			})
 			begin := time.Now()
-			receipt, err := client.Import(t.Context(), source, &hogapi.ImportOptions{ID: "jumps", Gate: hogapi.GateOptions{MinAge: -1}, Delivery: hogapi.DeliveryOptions{Tuning: hogapi.Tuning{MaxBatchEvents: 100}}})
+			receipt, err := history.Import(t.Context(), client, source, &history.Options{ID: "jumps", Gate: hogapi.GateOptions{MinAge: -1}, Delivery: hogapi.DeliveryOptions{Tuning: hogapi.Tuning{MaxBatchEvents: 100}}})
 			require.NoError(t, err)
 			testevents.RequireBalanced(t, receipt)
 			require.EqualValues(t, n, receipt.Acknowledged)

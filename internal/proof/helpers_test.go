@@ -23,6 +23,7 @@ import (
 
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/formats"
+	"github.com/hogapi/hogapi/history"
 	"github.com/hogapi/hogapi/hogapitest"
 	"github.com/hogapi/hogapi/internal/durable"
 	"github.com/hogapi/hogapi/internal/statefile"
@@ -56,7 +57,7 @@ type childReport struct {
 	Canceled bool
 	Rejects  int
 	Values   map[string]float64
-	Found    *hogapi.Verification
+	Found    *history.Verification
 }
 
 // childTasks are the children's tasks. Files for Linux only add theirs.
@@ -142,12 +143,12 @@ func childClient(url string, options ...hogapi.Option) *hogapi.Client {
 func importFile(w task) childReport {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	o := hogapi.ImportOptions{ID: "proof", MaxRejectShare: -1, Rate: cmp.Or(w.Rate, hogapi.Unpaced), Delivery: w.Delivery}
+	o := history.Options{ID: "proof", MaxRejectShare: -1, Rate: cmp.Or(w.Rate, hogapi.Unpaced), Delivery: w.Delivery}
 	if w.State != "" {
-		o.Checkpoint = hogapi.FileCheckpoint(w.checkpoint())
-		o.Rejects = hogapi.RejectFile(w.rejects())
+		o.Checkpoint = history.CheckpointFile(w.checkpoint())
+		o.Rejects = history.RejectFile(w.rejects())
 	}
-	return reported(childClient(w.URL, hogapi.WithTryTimeout(cmp.Or(w.TryTimeout, time.Minute))).Import(ctx, w.source(), &o))
+	return reported(history.Import(ctx, childClient(w.URL, hogapi.WithTryTimeout(cmp.Or(w.TryTimeout, time.Minute))), w.source(), &o))
 }
 
 func reported(receipt hogapi.Receipt, err error) childReport {
@@ -158,21 +159,21 @@ func reported(receipt hogapi.Receipt, err error) childReport {
 }
 
 // source returns the file as a source, read according to Kind.
-func (w task) source() hogapi.Source {
+func (w task) source() history.Source {
 	switch w.Kind {
 	case "":
-		return hogapi.JSONLinesFile(w.File)
+		return history.JSONLines(w.File)
 	case "sorted":
 		return w.sortedSource()
 	}
-	return hogapi.FileSource(rowFormat, w.File)
+	return history.Files(rowFormat, w.File)
 }
 
 func (w task) checkpoint() string { return filepath.Join(w.State, "checkpoint") }
 func (w task) rejects() string    { return filepath.Join(w.State, "rejects.jsonl") }
 
 // sortedSource returns the rows of the file with their links before them. It keeps all its files in the state's folder.
-func (w task) sortedSource() hogapi.Source {
+func (w task) sortedSource() history.Source {
 	if err := os.Setenv("TMPDIR", w.temporary()); err != nil { // of this child
 		panic(err)
 	}
@@ -188,15 +189,15 @@ func (w task) sortedSource() hogapi.Source {
 		}
 		return events, err
 	}
-	source := formats.Sorted(hogapi.FileSource(rows, w.File), w.sorted())
-	return hogapi.Concat(formats.Links(source), source)
+	source := formats.Sorted(history.Files(rows, w.File), w.sorted())
+	return history.Concat(formats.Links(source), source)
 }
 
 func (w task) temporary() string { return filepath.Join(w.State, "temporary") }
 func (w task) sorted() string    { return filepath.Join(w.State, "sorted") }
 
 // rowFormat makes one event of each row, and two of some rows.
-var rowFormat = hogapi.Format{Name: "rows", Convert: func(record []byte) ([]hogapi.Event, error) {
+var rowFormat = history.Format{Name: "rows", Convert: func(record []byte) ([]hogapi.Event, error) {
 	var row struct {
 		Event, Timestamp string
 		DistinctID       string `json:"distinct_id"`
@@ -281,7 +282,7 @@ func serve(t *testing.T, h http.Handler) string {
 	return server.URL
 }
 
-func checkpointOn(disk durable.FS, path string) hogapi.Checkpointer {
+func checkpointOn(disk durable.FS, path string) history.Checkpointer {
 	return diskCheckpoint{statefile.NewCheckpoint(disk, path)}
 }
 

@@ -19,6 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/history"
 	"github.com/hogapi/hogapi/hogapitest"
 	"github.com/hogapi/hogapi/internal/testevents"
 	"github.com/hogapi/hogapi/ops"
@@ -54,7 +55,7 @@ func writeFails(t *testing.T, reason hogapi.StopReason, nth int) (failed bool) {
 		client := server.Client(t)
 		checkpoint := &testevents.Checkpoint{Before: func(int, []byte) error { return write(hogapi.StopCheckpoint) }}
 		rejected, saved := map[int64]bool{}, 0
-		options := hogapi.ImportOptions{
+		options := history.Options{
 			ID: "full", MaxRejectShare: -1, Checkpoint: checkpoint, Rate: hogapi.Unpaced,
 			Delivery: hogapi.DeliveryOptions{Tuning: hogapi.Tuning{Lanes: 2, MaxBatchEvents: 25, MaxInFlight: window}},
 			Rejects: hogapi.RejectFunc(func(_ context.Context, r hogapi.Reject) error {
@@ -68,7 +69,7 @@ func writeFails(t *testing.T, reason hogapi.StopReason, nth int) (failed bool) {
 				ev.Name = ""
 			}
 		})
-		receipt, err := client.Import(t.Context(), source, &options)
+		receipt, err := history.Import(t.Context(), client, source, &options)
 		testevents.RequireBalanced(t, receipt)
 		require.False(t, checkpoint.Held, "the checkpoint is given back")
 		if failed {
@@ -79,7 +80,7 @@ func writeFails(t *testing.T, reason hogapi.StopReason, nth int) (failed bool) {
 				saved = int(testevents.SavedReceipt(t, checkpoint.State).Read)
 			}
 			require.LessOrEqual(t, server.Ledger().Unique()-saved, window, "stops within the window")
-			receipt, err = client.Import(t.Context(), source, &options)
+			receipt, err = history.Import(t.Context(), client, source, &options)
 			testevents.RequireBalanced(t, receipt)
 			require.LessOrEqual(t, server.Ledger().Duplicates(), window)
 		}
@@ -110,12 +111,12 @@ func TestPanicsOfTheUser(t *testing.T) {
 			ev.Name = ""
 		}
 	})
-	of := func(events func(yield func(hogapi.Event, error) bool)) hogapi.Source {
-		return hogapi.SourceFunc("s", func(context.Context, hogapi.Position) iter.Seq2[hogapi.Event, error] { return events })
+	of := func(events func(yield func(hogapi.Event, error) bool)) history.Source {
+		return history.Func("s", func(context.Context, hogapi.Position) iter.Seq2[hogapi.Event, error] { return events })
 	}
 	for name, tt := range map[string]struct {
 		reason  hogapi.StopReason
-		source  hogapi.Source
+		source  history.Source
 		rejects hogapi.RejectHandler
 		save    func(int, []byte) error
 		says    string
@@ -134,8 +135,8 @@ func TestPanicsOfTheUser(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				checkpoint := &testevents.Checkpoint{Before: tt.save}
-				options := hogapi.ImportOptions{ID: "panics", Rate: hogapi.Unpaced, Rejects: tt.rejects, Checkpoint: checkpoint}
-				receipt, err := hogapitest.New().Client(t).Import(t.Context(), tt.source, &options)
+				options := history.Options{ID: "panics", Rate: hogapi.Unpaced, Rejects: tt.rejects, Checkpoint: checkpoint}
+				receipt, err := history.Import(t.Context(), hogapitest.New().Client(t), tt.source, &options)
 				requireStop(t, err, tt.reason)
 				assert.ErrorContains(t, err, tt.says)
 				require.False(t, checkpoint.Held)
@@ -147,7 +148,7 @@ func TestPanicsOfTheUser(t *testing.T) {
 		server := hogapitest.New()
 		client := server.Client(t)
 		calls := 0
-		receipt, err := client.Import(t.Context(), testevents.Source(n), &hogapi.ImportOptions{
+		receipt, err := history.Import(t.Context(), client, testevents.Source(n), &history.Options{
 			ID: "panics", OnProgress: func(hogapi.Stats) { calls++; panic("progress") },
 		})
 		require.NoError(t, err)
@@ -221,7 +222,7 @@ func TestHandlerThatBlocks(t *testing.T) {
 		defer cancel()
 		allBad := testevents.Altered(testevents.Source(100_000), func(ev *hogapi.Event) { ev.DistinctID = "" })
 		begin := time.Now()
-		receipt, err := client.Import(ctx, allBad, &hogapi.ImportOptions{
+		receipt, err := history.Import(ctx, client, allBad, &history.Options{
 			ID: "blocks",
 			Rejects: hogapi.RejectFunc(func(ctx context.Context, _ hogapi.Reject) error {
 				<-ctx.Done()
@@ -245,7 +246,7 @@ func TestCancelWithoutTheSourcesHelp(t *testing.T) {
 				cancel()
 			}
 		})
-		receipt, err := server.Client(t).Import(ctx, endless, &hogapi.ImportOptions{
+		receipt, err := history.Import(ctx, server.Client(t), endless, &history.Options{
 			ID: "x", Rate: hogapi.Unpaced, Delivery: hogapi.DeliveryOptions{Tuning: hogapi.Tuning{MaxInFlight: 200_000}},
 		})
 		require.ErrorIs(t, err, context.Canceled)
@@ -259,7 +260,7 @@ func TestStopReachesAWaitingSource(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := hogapitest.New()
 		server.Script(ops.Capture, hogapitest.Status(401))
-		source := hogapi.SourceFunc("quiet", func(ctx context.Context, _ hogapi.Position) iter.Seq2[hogapi.Event, error] {
+		source := history.Func("quiet", func(ctx context.Context, _ hogapi.Position) iter.Seq2[hogapi.Event, error] {
 			return func(yield func(hogapi.Event, error) bool) {
 				if yield(testevents.Event(1), nil) {
 					<-ctx.Done() // a queue without messages
@@ -267,7 +268,7 @@ func TestStopReachesAWaitingSource(t *testing.T) {
 				}
 			}
 		})
-		_, err := server.Client(t).Import(t.Context(), source, &hogapi.ImportOptions{ID: "x"})
+		_, err := history.Import(t.Context(), server.Client(t), source, &history.Options{ID: "x"})
 		requireStop(t, err, hogapi.StopUnauthorized)
 	})
 }
@@ -297,13 +298,13 @@ func TestResumeAfterStrangeRejects(t *testing.T) {
 			}
 		})
 		checkpoint := &testevents.Checkpoint{}
-		options := hogapi.ImportOptions{
+		options := history.Options{
 			ID: "strange", Checkpoint: checkpoint, Rejects: testevents.IgnoreRejects, MaxRejectShare: -1, Rate: hogapi.Unpaced,
 			Delivery: hogapi.DeliveryOptions{Tuning: hogapi.Tuning{MaxBatchEvents: 10, MaxInFlight: 20}},
 		}
 		for stop := range int64(n) {
 			ctx, cancel := context.WithCancel(t.Context())
-			_, err := client.Import(ctx, testevents.Altered(source, func(ev *hogapi.Event) {
+			_, err := history.Import(ctx, client, testevents.Altered(source, func(ev *hogapi.Event) {
 				if ev.Position.Offset == stop {
 					cancel()
 				}
@@ -313,7 +314,7 @@ func TestResumeAfterStrangeRejects(t *testing.T) {
 				require.ErrorIs(t, err, context.Canceled)
 			}
 		}
-		receipt, err := client.Import(t.Context(), source, &options)
+		receipt, err := history.Import(t.Context(), client, source, &options)
 		require.NoError(t, err)
 		testevents.RequireBalanced(t, receipt)
 		assert.EqualValues(t, n/10, receipt.Rejected)
@@ -325,8 +326,8 @@ func TestResumeAfterStrangeRejects(t *testing.T) {
 // A name that a checkpoint cannot hold is refused before anything is sent: it would be read back changed, and no run could resume.
 func TestANameThatIsNoText(t *testing.T) {
 	server := hogapitest.New()
-	source := hogapi.SourceFunc("caf\xe9", testevents.Source(3).Events)
-	_, err := server.Client(t).Import(t.Context(), source, &hogapi.ImportOptions{ID: "binary", Checkpoint: &testevents.Checkpoint{}})
+	source := history.Func("caf\xe9", testevents.Source(3).Events)
+	_, err := history.Import(t.Context(), server.Client(t), source, &history.Options{ID: "binary", Checkpoint: &testevents.Checkpoint{}})
 	require.ErrorContains(t, err, "want a name of UTF-8")
 	require.Empty(t, server.Ledger().Requests())
 }
@@ -338,7 +339,7 @@ func TestTimesInStrangeZones(t *testing.T) {
 			zone := time.FixedZone("strange", int(offset.Seconds()))
 			source := testevents.Altered(testevents.Source(3), func(ev *hogapi.Event) { ev.Timestamp = ev.Timestamp.In(zone) })
 			checkpoint := &testevents.Checkpoint{}
-			receipt, err := hogapitest.New().Client(t).Import(t.Context(), source, &hogapi.ImportOptions{ID: "zones", Checkpoint: checkpoint})
+			receipt, err := history.Import(t.Context(), hogapitest.New().Client(t), source, &history.Options{ID: "zones", Checkpoint: checkpoint})
 			require.NoError(t, err)
 			assert.EqualValues(t, 3, receipt.Acknowledged)
 			saved := testevents.SavedReceipt(t, checkpoint.State)

@@ -26,6 +26,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/history"
 	"github.com/hogapi/hogapi/internal/testevents"
 )
 
@@ -319,8 +320,8 @@ func noise(i, size int) string {
 func importHostile(w task) childReport {
 	rejects := 0
 	source := testevents.Altered(testevents.Source(w.N), func(ev *hogapi.Event) { hostile[w.Kind].change(int(ev.Position.Offset), ev) })
-	report := reported(childClient(w.URL).Import(context.Background(), source, &hogapi.ImportOptions{MaxRejectShare: -1,
-		ID: "hostile", Rate: hogapi.Unpaced, Checkpoint: hogapi.FileCheckpoint(w.checkpoint()),
+	report := reported(history.Import(context.Background(), childClient(w.URL), source, &history.Options{MaxRejectShare: -1,
+		ID: "hostile", Rate: hogapi.Unpaced, Checkpoint: history.CheckpointFile(w.checkpoint()),
 		Rejects: hogapi.RejectFunc(func(context.Context, hogapi.Reject) error {
 			rejects++
 			return nil

@@ -18,6 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/history"
 	"github.com/hogapi/hogapi/hogapitest"
 	"github.com/hogapi/hogapi/internal/durable"
 	"github.com/hogapi/hogapi/internal/durable/simdisk"
@@ -126,7 +127,7 @@ func (w *importWorld) run(p importPlan) {
 	w.runs, w.given, w.again = w.runs+1, 0, map[uuid.UUID]bool{}
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	receipt, err := w.client.Import(ctx, w.source(p, cancel), &hogapi.ImportOptions{
+	receipt, err := history.Import(ctx, w.client, w.source(p, cancel), &history.Options{
 		ID: modelID, MaxRejectShare: -1, Rate: p.rate, Delivery: p.delivery,
 		Checkpoint: &modelCheckpoint{checkpointOn(w.disk, "d/checkpoint"), w}, Rejects: rejectsOn(w.disk, "d/rejects"),
 	})
@@ -148,8 +149,8 @@ func (w *importWorld) run(p importPlan) {
 }
 
 // source returns the events of the model, and carries out the plan at its moment.
-func (w *importWorld) source(p importPlan, cancel func()) hogapi.Source {
-	return hogapi.SourceFunc("model", func(ctx context.Context, after hogapi.Position) iter.Seq2[hogapi.Event, error] {
+func (w *importWorld) source(p importPlan, cancel func()) history.Source {
+	return history.Func("model", func(ctx context.Context, after hogapi.Position) iter.Seq2[hogapi.Event, error] {
 		return func(yield func(hogapi.Event, error) bool) {
 			first := w.model.behind(after)
 			for i, e := range w.model.events[first:] {
@@ -186,7 +187,7 @@ func (w *importWorld) source(p importPlan, cancel func()) hogapi.Source {
 
 // modelCheckpoint compares each saved and each loaded state with the model.
 type modelCheckpoint struct {
-	hogapi.Checkpointer
+	history.Checkpointer
 
 	world *importWorld
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/history"
 	"github.com/hogapi/hogapi/hogapitest"
 	"github.com/hogapi/hogapi/internal/durable"
 	"github.com/hogapi/hogapi/internal/durable/simdisk"
@@ -152,7 +153,7 @@ func (b *powerBench) newRun(t *testing.T) *powerRun {
 // start imports until the end, or until the disk stops it.
 func (r *powerRun) start(t *testing.T) (hogapi.Receipt, error) {
 	t.Helper()
-	return r.client.Import(t.Context(), hogapi.JSONLinesFile(r.path), &hogapi.ImportOptions{
+	return history.Import(t.Context(), r.client, history.JSONLines(r.path), &history.Options{
 		ID: "power", MaxRejectShare: -1, Rate: hogapi.Unpaced, Checkpoint: checkpointOn(r.disk, "d/ckpt"), Rejects: rejectsOn(r.disk, "elsewhere/rejects"),
 		Gate: hogapi.GateOptions{MinAge: -1}, Delivery: hogapi.DeliveryOptions{Compression: hogapi.CompressionNone, Tuning: hogapi.Tuning{MaxBatchEvents: 4, Lanes: 2, MaxInFlight: powerWindow}},
 	})
@@ -199,7 +200,7 @@ func (b *powerBench) cut(t *testing.T, seed uint64) (cuts int) {
 	testevents.RequireRejects(t, file, b.rejects)
 
 	path := writeFile(t, "rejects", string(file))
-	again, err := hogapitest.New().Client(t).Import(t.Context(), hogapi.RejectedRecords(path, nil), &hogapi.ImportOptions{
+	again, err := history.Import(t.Context(), hogapitest.New().Client(t), history.Rejected(path, nil), &history.Options{
 		ID: "again", MaxRejectShare: -1, Rate: hogapi.Unpaced, Rejects: testevents.IgnoreRejects,
 	})
 	require.NoError(t, err)

@@ -18,6 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/history"
 	"github.com/hogapi/hogapi/hogapitest"
 	"github.com/hogapi/hogapi/internal/testevents"
 	"github.com/hogapi/hogapi/ops"
@@ -29,7 +30,7 @@ func init() { childTasks["verify"], childTasks["send missing"] = verifyFile, sen
 
 type importedFile struct {
 	Receipt hogapi.Receipt
-	Found   *hogapi.Verification // by an earlier child
+	Found   *history.Verification // by an earlier child
 }
 
 func readImported(w task) (of importedFile) {
@@ -47,8 +48,8 @@ func readImported(w task) (of importedFile) {
 func verifyFile(w task) childReport {
 	client := childClient(w.URL, hogapi.WithBaseURL(w.URL), hogapi.WithProject(hogapitest.DefaultProject), hogapi.WithPersonalAPIKey(hogapitest.DefaultPersonalKey),
 		hogapi.WithClock(func() time.Time { return time.Now().Add(w.For) }))
-	v, err := client.Verify(context.Background(), readImported(w).Receipt, &hogapi.VerifyOptions{
-		Source: hogapi.JSONLinesFile(w.File), Dir: filepath.Join(w.State, "verify"),
+	v, err := history.Verify(context.Background(), client, readImported(w).Receipt, &history.VerifyOptions{
+		Source: history.JSONLines(w.File), Dir: filepath.Join(w.State, "verify"),
 	})
 	report := reported(hogapi.Receipt{}, err)
 	report.Found, report.Values = v, map[string]float64{"peak": resident("VmHWM")}
@@ -56,9 +57,9 @@ func verifyFile(w task) childReport {
 }
 
 func sendMissing(w task) childReport {
-	source := readImported(w).Found.Missing(hogapi.JSONLinesFile(w.File))
-	return reported(childClient(w.URL).Import(context.Background(), source, &hogapi.ImportOptions{
-		ID: "proof", Rate: hogapi.Unpaced, Checkpoint: hogapi.FileCheckpoint(filepath.Join(w.State, "missing.ckpt")),
+	source := readImported(w).Found.Missing(history.JSONLines(w.File))
+	return reported(history.Import(context.Background(), childClient(w.URL), source, &history.Options{
+		ID: "proof", Rate: hogapi.Unpaced, Checkpoint: history.CheckpointFile(filepath.Join(w.State, "missing.ckpt")),
 	}))
 }
 
@@ -78,7 +79,7 @@ func (b *verifyBench) keep(t *testing.T, of importedFile) {
 }
 
 // verify runs a child that verifies as if the given time had passed.
-func (b *verifyBench) verify(t *testing.T, after time.Duration) *hogapi.Verification {
+func (b *verifyBench) verify(t *testing.T, after time.Duration) *history.Verification {
 	t.Helper()
 	work := b.task
 	work.Do, work.For = "verify", after
@@ -124,7 +125,7 @@ func TestVerifyFindsExactlyWhatIsMissing(t *testing.T) {
 	for _, share := range []int{0, n / 2} { // lag
 		b.server.ReleaseEvents(share)
 		v := b.verify(t, time.Minute)
-		assert.Equal(t, hogapi.VerificationInProgress, v.State)
+		assert.Equal(t, history.VerificationInProgress, v.State)
 		assert.Zero(t, v.MissingEvents)
 		assert.EqualValues(t, share, v.Copies)
 	}
@@ -143,7 +144,7 @@ func TestVerifyFindsExactlyWhatIsMissing(t *testing.T) {
 			UUID: foreign[i], Event: "name 1", DistinctID: "p1", Time: testevents.LongAgo.Add(time.Duration(20*i+1) * time.Hour), Properties: json.RawMessage(`{"$import_job_id":"proof"}`),
 		})
 	}
-	assert.NotEqual(t, hogapi.VerificationMissing, b.verify(t, time.Hour).State, "a day has not passed")
+	assert.NotEqual(t, history.VerificationMissing, b.verify(t, time.Hour).State, "a day has not passed")
 	b.verify(t, 25*time.Hour)
 	b.server.Script(ops.Query, hogapitest.Slow(time.Millisecond), hogapitest.RateLimit("1"), hogapitest.RateLimit("1"), hogapitest.Status(504))
 	b.verify(t, 25*time.Hour+30*time.Minute)
@@ -156,7 +157,7 @@ func TestVerifyFindsExactlyWhatIsMissing(t *testing.T) {
 		c.kill(t)
 	}
 	v = b.verify(t, 26*time.Hour+time.Minute)
-	assert.Equal(t, hogapi.VerificationMissing, v.State)
+	assert.Equal(t, history.VerificationMissing, v.State)
 	assert.Equal(t, sortedUUIDs(lost), v.MissingIDs)
 	assert.EqualValues(t, 17, v.MissingEvents)
 	assert.Equal(t, sortedUUIDs(moved), v.MovedIDs)

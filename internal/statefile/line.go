@@ -181,7 +181,7 @@ func CheckCorrected(raw []byte, isEmpty bool) error {
 		return errors.New("a reject that lacks what $reject names as left_out: add that and remove $reject")
 	}
 	if ours && isEmpty {
-		return errors.New("a rejected record that made no event: write the event in the line and remove $reject, or read the file with RejectedRecords")
+		return errors.New("a rejected record that made no event: write the event in the line and remove $reject, or read the file with history.Rejected")
 	}
 	return nil
 }

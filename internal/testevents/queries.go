@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/history"
 	"github.com/hogapi/hogapi/hogapitest"
 	"github.com/hogapi/hogapi/ops"
 )
@@ -22,7 +23,7 @@ func twoHundred(t *testing.T, now time.Time, options ...hogapitest.Option) (*hog
 	t.Helper()
 	server := hogapitest.New(append([]hogapitest.Option{hogapitest.WithTime(now)}, options...)...)
 	client := server.Client(t)
-	source := hogapi.SourceFunc("days", func(context.Context, hogapi.Position) iter.Seq2[hogapi.Event, error] {
+	source := history.Func("days", func(context.Context, hogapi.Position) iter.Seq2[hogapi.Event, error] {
 		return func(yield func(hogapi.Event, error) bool) {
 			for i := range 200 {
 				at := now.AddDate(0, 0, -40+i/10)
@@ -32,7 +33,7 @@ func twoHundred(t *testing.T, now time.Time, options ...hogapitest.Option) (*hog
 			}
 		}
 	})
-	receipt, err := client.Import(t.Context(), source, &hogapi.ImportOptions{ID: "hogapi-200", Rate: hogapi.Unpaced})
+	receipt, err := history.Import(t.Context(), client, source, &history.Options{ID: "hogapi-200", Rate: hogapi.Unpaced})
 	require.NoError(t, err)
 	require.EqualValues(t, 200, receipt.Acknowledged)
 	return server, client, receipt

@@ -21,6 +21,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/history"
 	"github.com/hogapi/hogapi/hogapitest"
 )
 
@@ -29,8 +30,8 @@ import (
 var LongAgo = time.Date(1998, 1, 1, 0, 0, 0, 0, time.UTC)
 
 // Source gives n numbered events of seventeen persons, each at its own position.
-func Source(n int) hogapi.Source {
-	return hogapi.SourceFunc("numbered", func(_ context.Context, after hogapi.Position) iter.Seq2[hogapi.Event, error] {
+func Source(n int) history.Source {
+	return history.Func("numbered", func(_ context.Context, after hogapi.Position) iter.Seq2[hogapi.Event, error] {
 		return func(yield func(hogapi.Event, error) bool) {
 			for i := int(after.Offset) + 1; i <= n; i++ {
 				if !yield(Event(i), nil) {
@@ -63,8 +64,8 @@ func IDs(n int) (ids []uuid.UUID) {
 }
 
 // Altered changes the events of a source.
-func Altered(source hogapi.Source, change func(*hogapi.Event)) hogapi.Source {
-	return hogapi.SourceFunc(source.Name(), func(ctx context.Context, after hogapi.Position) iter.Seq2[hogapi.Event, error] {
+func Altered(source history.Source, change func(*hogapi.Event)) history.Source {
+	return history.Func(source.Name(), func(ctx context.Context, after hogapi.Position) iter.Seq2[hogapi.Event, error] {
 		return func(yield func(hogapi.Event, error) bool) {
 			for ev, err := range source.Events(ctx, after) {
 				change(&ev)
@@ -84,7 +85,7 @@ type Checkpoint struct {
 	Before func(n int, state []byte) error // called with the n-th save, from 1; an error keeps the old state
 }
 
-// Open implements hogapi.Checkpointer.
+// Open implements history.Checkpointer.
 func (c *Checkpoint) Open(context.Context) ([]byte, error) {
 	if c.Held {
 		return nil, errors.New("two owners")
@@ -93,7 +94,7 @@ func (c *Checkpoint) Open(context.Context) ([]byte, error) {
 	return c.State, nil
 }
 
-// Save implements hogapi.Checkpointer.
+// Save implements history.Checkpointer.
 func (c *Checkpoint) Save(_ context.Context, state []byte) error {
 	c.Saves++
 	if c.Before != nil {
@@ -105,7 +106,7 @@ func (c *Checkpoint) Save(_ context.Context, state []byte) error {
 	return nil
 }
 
-// Close implements hogapi.Checkpointer.
+// Close implements history.Checkpointer.
 func (c *Checkpoint) Close() error {
 	c.Held = false
 	return nil

@@ -45,6 +45,11 @@ const (
 	ProtocolV1                      // capture v1
 )
 
+// RulesOf returns the rules of a protocol. ProtocolAuto has none of its own: a check does not ask the server.
+func RulesOf(p event.Protocol) Protocol {
+	return map[event.Protocol]Protocol{event.ProtocolV1: ProtocolV1, event.ProtocolBatch: ProtocolBatch}[p]
+}
+
 // PersonPolicy selects the treatment of person properties.
 type PersonPolicy uint8
 

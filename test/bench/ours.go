@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 
 	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/history"
 )
 
 func newClient(url string) (*hogapi.Client, error) {
@@ -57,10 +58,10 @@ func prepareImport(protocol hogapi.Protocol) prepare {
 			return nil, err
 		}
 		return func() (string, error) {
-			receipt, err := client.Import(context.Background(), hogapi.JSONLinesFile(j.File), &hogapi.ImportOptions{
+			receipt, err := history.Import(context.Background(), client, history.JSONLines(j.File), &history.Options{
 				ID: "benchmark", Rate: hogapi.Unpaced, Delivery: hogapi.DeliveryOptions{Protocol: protocol},
-				Checkpoint: hogapi.FileCheckpoint(filepath.Join(j.Folder, "checkpoint.json")),
-				Rejects:    hogapi.RejectFile(filepath.Join(j.Folder, "rejects.jsonl")),
+				Checkpoint: history.CheckpointFile(filepath.Join(j.Folder, "checkpoint.json")),
+				Rejects:    history.RejectFile(filepath.Join(j.Folder, "rejects.jsonl")),
 			})
 			return receipt.Digest, err
 		}, nil

@@ -17,7 +17,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/history"
 )
 
 // The query and the command of docs/scale.md make shards of a Postgres table: they have all events, oldest first, and every event is
@@ -62,7 +62,7 @@ func TestExportFromPostgres(t *testing.T) {
 		}
 	}
 	assert.Len(t, seen, rows)
-	report, err := hogapi.Check(t.Context(), hogapi.JSONLinesFile(shards...), &hogapi.ImportOptions{ID: "export"})
+	report, err := history.Check(t.Context(), history.JSONLines(shards...), &history.Options{ID: "export"})
 	require.NoError(t, err)
 	assert.EqualValues(t, rows, report.Good)
 	assert.Zero(t, report.Rejected+report.Backwards.Count)

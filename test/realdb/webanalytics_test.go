@@ -23,6 +23,7 @@ import (
 
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/formats"
+	"github.com/hogapi/hogapi/history"
 	"github.com/hogapi/hogapi/hogapitest"
 	"github.com/hogapi/hogapi/internal/channel"
 	"github.com/hogapi/hogapi/internal/testevents"
@@ -384,7 +385,7 @@ func predictedRightly(t *testing.T, seed uint64, most int) {
 		}
 	}
 	require.NoError(t, os.WriteFile(path, []byte(lines.String()), 0o600))
-	_, web, err := formats.CheckWeb(t.Context(), hogapi.JSONLinesFile(path), &hogapi.ImportOptions{ID: "web"}, &formats.WebAnalyticsOptions{})
+	_, web, err := formats.CheckWeb(t.Context(), history.JSONLines(path), &history.Options{ID: "web"}, &formats.WebAnalyticsOptions{})
 	require.NoError(t, err)
 
 	e.run("SET max_query_size = 10000000") // it has the list of sources
@@ -419,7 +420,7 @@ func imported(t *testing.T, path string) string {
 	t.Helper()
 	server := hogapitest.New()
 	client := server.Client(t)
-	receipt, err := client.Import(t.Context(), hogapi.JSONLinesFile(path), &hogapi.ImportOptions{ID: "web", Rate: hogapi.Unpaced})
+	receipt, err := history.Import(t.Context(), client, history.JSONLines(path), &history.Options{ID: "web", Rate: hogapi.Unpaced})
 	require.NoError(t, err)
 	require.Zero(t, receipt.Rejected)
 	stored, err := os.Create(filepath.Join(t.TempDir(), "stored.jsonl"))

@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/history"
 	"github.com/hogapi/hogapi/hogapitest"
 	"github.com/hogapi/hogapi/internal/testevents"
 	hogtemporal "github.com/hogapi/hogapi/temporal"
@@ -105,7 +105,7 @@ func testKilled(t *testing.T, f struct{ events, shards, kills, restarts, freezes
 	}
 	assert.Equal(t, ledger.Counts(), days)
 	require.NotNil(t, out.Arrival)
-	assert.Equal(t, hogapi.VerificationComplete, out.Arrival.State)
+	assert.Equal(t, history.VerificationComplete, out.Arrival.State)
 
 	const lanes = 8
 	begun, read, longest := s.service.late()

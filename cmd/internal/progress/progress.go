@@ -63,7 +63,7 @@ const (
 	waitInterval = 5 * time.Second // before a line says that a wait has begun, or is over
 )
 
-// Update shows a snapshot. It is meant for ImportOptions.OnProgress.
+// Update shows a snapshot. It is meant for history.Options.OnProgress.
 func (m *Meter) Update(s hogapi.Stats) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/history"
 	"github.com/hogapi/hogapi/internal/jsonb"
 )
 
@@ -33,7 +34,7 @@ func Lines(t testing.TB, path string) (lines [][]byte) {
 
 // Benchmark measures Convert, and encoding/json for comparison, on the records in turn that make
 // an event.
-func Benchmark(b *testing.B, format hogapi.Format, records [][]byte) {
+func Benchmark(b *testing.B, format history.Format, records [][]byte) {
 	records = slices.DeleteFunc(slices.Clone(records), func(record []byte) bool {
 		_, err := format.Convert(record)
 		return err != nil
@@ -81,7 +82,7 @@ func File(t testing.TB, name, content string) (path string) {
 // record makes the same events every time, however it is spaced. The last format also reads it
 // between the first two lines of the fixture, packed in several ways. With isNamed no event lacks a
 // name or a person; other formats leave these to the gate.
-func Fuzz(f *testing.F, fixture string, isNamed bool, formats ...hogapi.Format) {
+func Fuzz(f *testing.F, fixture string, isNamed bool, formats ...history.Format) {
 	f.Helper()
 	Seeds(f)
 	lines := Lines(f, filepath.Join("testdata", fixture))
@@ -121,7 +122,7 @@ func Seeds(f *testing.F) {
 
 // RequireStable checks the events of a record between two others: they are the same in lines, in an
 // array, packed, and where the file is divided at any boundary of records.
-func RequireStable(t *testing.T, format hogapi.Format, first, record, last []byte) {
+func RequireStable(t *testing.T, format history.Format, first, record, last []byte) {
 	t.Helper()
 	var compact bytes.Buffer
 	if json.Compact(&compact, record) != nil || compact.Bytes()[0] != '{' || isSame(record, first) || isSame(record, last) {
@@ -156,13 +157,13 @@ func isSame(record, other []byte) bool {
 }
 
 // roots are the events of the files, and the places from which uuids are made.
-func roots(t *testing.T, format hogapi.Format, files ...[]byte) (roots []string) {
+func roots(t *testing.T, format history.Format, files ...[]byte) (roots []string) {
 	t.Helper()
 	fsys := fstest.MapFS{}
 	for i, content := range files {
 		fsys[fmt.Sprintf("f%d", i)] = &fstest.MapFile{Data: content}
 	}
-	for ev, err := range hogapi.FileSourceFS(fsys, format, "f*").Events(t.Context(), hogapi.Position{}) {
+	for ev, err := range history.FilesFS(fsys, format, "f*").Events(t.Context(), hogapi.Position{}) {
 		roots = append(roots, fmt.Sprint(ev.UUID, ev.Origin, ev.Name, ev.DistinctID, ev.Timestamp, string(ev.RawProperties), err != nil))
 	}
 	return roots

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/history"
 	"github.com/hogapi/hogapi/internal/testevents"
 )
 
@@ -104,14 +105,14 @@ func (g *Generator) Reject(record []byte) {
 }
 
 // Check compares the counts of a check of a file with the counts of the generator. facts are the facts of an event.
-func (g *Generator) Check(t *testing.T, format hogapi.Format, path string, facts func(hogapi.Event) []string) {
+func (g *Generator) Check(t *testing.T, format history.Format, path string, facts func(hogapi.Event) []string) {
 	t.Helper()
 	got := newCounts()
-	source := hogapi.MapSource(hogapi.FileSource(format, path), func(ev hogapi.Event) ([]hogapi.Event, error) {
+	source := history.Map(history.Files(format, path), func(ev hogapi.Event) ([]hogapi.Event, error) {
 		got.note(ev.Timestamp, facts(ev))
 		return []hogapi.Event{ev}, nil
 	})
-	report, err := hogapi.Check(t.Context(), source, &hogapi.ImportOptions{ID: "generated", MaxRejectShare: -1})
+	report, err := history.Check(t.Context(), source, &history.Options{ID: "generated", MaxRejectShare: -1})
 	require.NoError(t, err)
 	require.False(t, report.UUIDsPartial)
 	for _, row := range report.Days {

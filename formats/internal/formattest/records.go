@@ -17,6 +17,7 @@ import (
 
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/event"
+	"github.com/hogapi/hogapi/history"
 	"github.com/hogapi/hogapi/internal/jsonb"
 )
 
@@ -44,7 +45,7 @@ type Event struct {
 }
 
 // Convert converts a record with a format.
-func Convert(tb testing.TB, format hogapi.Format, record []byte) (r Record) {
+func Convert(tb testing.TB, format history.Format, record []byte) (r Record) {
 	tb.Helper()
 	before := bytes.Clone(record)
 	events, err := format.Convert(record)
@@ -75,7 +76,7 @@ func Convert(tb testing.TB, format hogapi.Format, record []byte) (r Record) {
 }
 
 // Rows are the records of a file as a format gets them.
-func Rows(tb testing.TB, format hogapi.Format, path string) (records [][]byte) {
+func Rows(tb testing.TB, format history.Format, path string) (records [][]byte) {
 	tb.Helper()
 	if strings.HasSuffix(path, ".jsonl") {
 		return Lines(tb, path)
@@ -84,7 +85,7 @@ func Rows(tb testing.TB, format hogapi.Format, path string) (records [][]byte) {
 		records = append(records, bytes.Clone(record))
 		return nil, nil
 	}
-	for _, err := range hogapi.FileSource(format, path).Events(tb.Context(), hogapi.Position{}) {
+	for _, err := range history.Files(format, path).Events(tb.Context(), hogapi.Position{}) {
 		require.NoError(tb, err)
 	}
 	return records
@@ -92,10 +93,10 @@ func Rows(tb testing.TB, format hogapi.Format, path string) (records [][]byte) {
 
 // Golden compares the outcome of each line of a fixture with a golden file, which the flag -update
 // writes, and the totals of a check of the fixture with the sums of these outcomes.
-func Golden(t *testing.T, format hogapi.Format, fixture, golden string) {
+func Golden(t *testing.T, format history.Format, fixture, golden string) {
 	t.Helper()
 	var got []Record
-	sum := hogapi.CheckReport{Skips: map[string]int64{}}
+	sum := history.CheckReport{Skips: map[string]int64{}}
 	seen := map[string]int{}
 	for i, line := range Rows(t, format, filepath.Join("testdata", fixture)) {
 		r := Convert(t, format, line)
@@ -132,8 +133,8 @@ func Golden(t *testing.T, format hogapi.Format, fixture, golden string) {
 	want, err := os.ReadFile(path) //nolint:gosec // of the test
 	require.NoError(t, err)
 	assert.Equal(t, string(want), b.String())
-	report, err := hogapi.Check(t.Context(), hogapi.FileSource(format, filepath.Join("testdata", fixture)),
-		&hogapi.ImportOptions{ID: "golden", MaxRejectShare: -1})
+	report, err := history.Check(t.Context(), history.Files(format, filepath.Join("testdata", fixture)),
+		&history.Options{ID: "golden", MaxRejectShare: -1})
 	require.NoError(t, err)
 	assert.Equal(t, []int64{sum.Good, sum.Rejected, sum.DoubleUUIDs.Count},
 		[]int64{report.Good, report.Rejected, report.DoubleUUIDs.Count}, "good, rejected, double: %v", report.Reasons)
@@ -142,7 +143,7 @@ func Golden(t *testing.T, format hogapi.Format, fixture, golden string) {
 
 // Pure fails where a format makes another thing of a record the second time, or with other
 // whitespace.
-func Pure(tb testing.TB, format hogapi.Format, record []byte) {
+func Pure(tb testing.TB, format history.Format, record []byte) {
 	tb.Helper()
 	first := Convert(tb, format, record)
 	assert.Equal(tb, first, Convert(tb, format, record), "the second time")
@@ -160,11 +161,11 @@ func Pure(tb testing.TB, format hogapi.Format, record []byte) {
 
 // Refusals reads tables with no rows. Each has these columns, divided by commas, and is refused with a text, or is read if
 // the text is empty.
-func Refusals(t *testing.T, format hogapi.Format, byColumns map[string]string) {
+func Refusals(t *testing.T, format history.Format, byColumns map[string]string) {
 	t.Helper()
 	for columns, want := range byColumns {
 		text := ""
-		for _, err := range hogapi.FileSource(format, File(t, "table.csv", columns+"\n")).Events(t.Context(), hogapi.Position{}) {
+		for _, err := range history.Files(format, File(t, "table.csv", columns+"\n")).Events(t.Context(), hogapi.Position{}) {
 			text = err.Error()
 		}
 		if want == "" {

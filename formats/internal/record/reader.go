@@ -11,6 +11,7 @@ import (
 
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/formats"
+	"github.com/hogapi/hogapi/history"
 	"github.com/hogapi/hogapi/internal/resume"
 )
 
@@ -24,7 +25,7 @@ type Converter interface {
 
 // Format is the format of a vendor. It uses each converter for many records. With a fault of the
 // options it refuses every record. The version of the mapping is among the options.
-func Format[C Converter](name string, mapping int, options string, fault error, newConverter func() C) hogapi.Format {
+func Format[C Converter](name string, mapping int, options string, fault error, newConverter func() C) history.Format {
 	f := AsIs(name, resume.WithMapping(options, mapping), cmp.Or(fault, CheckMapping(mapping)), newConverter)
 	f.KeepNulls = KeepNulls(mapping)
 	return f
@@ -45,7 +46,7 @@ func CheckMapping(mapping int) error {
 func KeepNulls(mapping int) bool { return mapping < 4 }
 
 // AsIs is Format for records that need no mapping to be PostHog's.
-func AsIs[C Converter](name, options string, fault error, newConverter func() C) hogapi.Format {
+func AsIs[C Converter](name, options string, fault error, newConverter func() C) history.Format {
 	if fault != nil {
 		fault = fmt.Errorf("%s: options: %w", name, fault)
 	}
@@ -54,8 +55,8 @@ func AsIs[C Converter](name, options string, fault error, newConverter func() C)
 		c.Begin() // it holds no part of the record
 		pool.Put(c)
 	}
-	return hogapi.Format{
-		Name: name, Options: options, Layout: hogapi.LayoutJSON,
+	return history.Format{
+		Name: name, Options: options, Layout: history.LayoutJSON,
 		Convert: func(raw []byte) ([]hogapi.Event, error) {
 			if fault != nil {
 				return nil, fault

@@ -18,6 +18,7 @@ import (
 
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/coverage"
+	"github.com/hogapi/hogapi/history"
 	"github.com/hogapi/hogapi/hogapitest"
 	"github.com/hogapi/hogapi/internal/testevents"
 )
@@ -109,7 +110,7 @@ func TestThePageShowsWhatTheFakeHolds(t *testing.T) {
 	record := fmt.Sprintf(`{"event":%q,"distinct_id":"ann","timestamp":"2024-05-01T00:00:00Z"}`, hostile) + "\n"
 	file := filepath.Join(t.TempDir(), "e.jsonl")
 	require.NoError(t, os.WriteFile(file, []byte(record+strings.Replace(record, hostile, "signed up", 1)), 0o600))
-	_, err = client.Import(ctx, hogapi.JSONLinesFile(file), &hogapi.ImportOptions{ID: "x", Rate: hogapi.Unpaced})
+	_, err = history.Import(ctx, client, history.JSONLines(file), &history.Options{ID: "x", Rate: hogapi.Unpaced})
 	require.NoError(t, err)
 
 	status, page, header := call(t, "GET", url, "", "")

@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 	"go.temporal.io/sdk/client"
 
-	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/history"
 	hogtemporal "github.com/hogapi/hogapi/temporal"
 )
 
@@ -112,7 +112,7 @@ func (t *tool) followImport(ctx context.Context, c client.Client, id string) err
 			last = t.news(last, s.String())
 			switch s.State {
 			case hogtemporal.StateComplete:
-				if s.Arrival != nil && s.Arrival.State != hogapi.VerificationComplete {
+				if s.Arrival != nil && s.Arrival.State != history.VerificationComplete {
 					return fmt.Errorf("%w in the project: %s", errNotComplete, s.Arrival.State)
 				}
 				return nil

@@ -20,6 +20,7 @@ import (
 	"github.com/hogapi/hogapi/formats"
 	"github.com/hogapi/hogapi/formats/mixpanel"
 	"github.com/hogapi/hogapi/formats/posthogexport"
+	"github.com/hogapi/hogapi/history"
 	"github.com/hogapi/hogapi/internal/durable"
 	"github.com/hogapi/hogapi/internal/survey"
 )
@@ -162,7 +163,7 @@ func (c *check) run(ctx context.Context) error {
 	return nil
 }
 
-func (c *check) read(ctx context.Context, p *page.Check, options *hogapi.ImportOptions, paths []string) error {
+func (c *check) read(ctx context.Context, p *page.Check, options *history.Options, paths []string) error {
 	zone, err := time.LoadLocation(c.in.Zone)
 	if err != nil {
 		return err
@@ -224,7 +225,7 @@ func (c *check) read(ctx context.Context, p *page.Check, options *hogapi.ImportO
 		return events, err
 	}
 	format.CheckColumns = hints.columns(format.CheckColumns)
-	source := func(format hogapi.Format) hogapi.Source { return c.in.open(format, paths) }
+	source := func(format history.Format) history.Source { return c.in.open(format, paths) }
 	o := &formats.CheckOptions{Import: options, Source: source, Zone: zone, Web: &formats.WebAnalyticsOptions{}}
 	if c.in.Format != "posthog" {
 		o.Links = c.in.linksOptions()
@@ -253,7 +254,7 @@ func (c *check) read(ctx context.Context, p *page.Check, options *hogapi.ImportO
 }
 
 // about returns the number of records of large files, or 0 if it is not known or does not matter.
-func (c *check) about(ctx context.Context, options hogapi.ImportOptions, paths []string) int64 {
+func (c *check) about(ctx context.Context, options history.Options, paths []string) int64 {
 	const large = 4 << 20
 	var size int64
 	for _, path := range paths {

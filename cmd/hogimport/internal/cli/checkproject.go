@@ -20,6 +20,7 @@ import (
 	"github.com/hogapi/hogapi/cmd/internal/term"
 	"github.com/hogapi/hogapi/event"
 	"github.com/hogapi/hogapi/formats"
+	"github.com/hogapi/hogapi/history"
 )
 
 // importsOf returns the imports that have begun to send some of these files.
@@ -96,7 +97,7 @@ func (c *check) askProject(ctx context.Context, p *page.Check, begun []*state) {
 }
 
 // eventsAfter returns the number of events that a project has after the days of a report.
-func eventsAfter(ctx context.Context, client *hogapi.Client, r hogapi.CheckReport) (n int64, err error) {
+func eventsAfter(ctx context.Context, client *hogapi.Client, r history.CheckReport) (n int64, err error) {
 	const day = 24 * time.Hour
 	r.Oldest, r.Newest, r.Days = r.Newest.UTC().Truncate(day).Add(day), time.Now(), nil
 	if r.Oldest.After(r.Newest) {
@@ -300,7 +301,7 @@ func (c *check) askGroups(ctx context.Context, p *page.Check) {
 
 // predictSessions predicts with the sessions that run makes with --sessions: it sorts the events in a folder for temporary
 // files, and reads them again. If it cannot, the prediction stays without them.
-func (c *check) predictSessions(ctx context.Context, p *page.Check, options hogapi.ImportOptions) {
+func (c *check) predictSessions(ctx context.Context, p *page.Check, options history.Options) {
 	if c.in.Sessions == "" || p.Report.Good == 0 {
 		return
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/cmd/internal/shell"
 	"github.com/hogapi/hogapi/formats"
+	"github.com/hogapi/hogapi/history"
 	"github.com/hogapi/hogapi/internal/errtext"
 )
 
@@ -99,7 +100,7 @@ func renameOf(text string) (from, to string, ok bool) {
 }
 
 // edited returns a format of which the events are edited. Of lines that are events, it only checks the edits.
-func (in *input) edited(format hogapi.Format) (hogapi.Format, error) {
+func (in *input) edited(format history.Format) (history.Format, error) {
 	options, err := in.edits()
 	if err != nil {
 		return format, err
@@ -121,7 +122,7 @@ func (in *input) edited(format hogapi.Format) (hogapi.Format, error) {
 }
 
 // editedLines returns a source of lines that are events after the edits, which were checked.
-func (in *input) editedLines(source hogapi.Source) hogapi.Source {
+func (in *input) editedLines(source history.Source) history.Source {
 	options, err := in.edits()
 	if err == nil {
 		source, err = formats.Edit(source, options)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/cmd/internal/shell"
+	"github.com/hogapi/hogapi/history"
 	"github.com/hogapi/hogapi/internal/jsonb"
 )
 
@@ -18,7 +19,7 @@ import (
 const airbyteData = "_airbyte_data"
 
 // unwrapped is a format of a vendor that also reads the vendor's records within those of Airbyte.
-func unwrapped(format hogapi.Format) hogapi.Format {
+func unwrapped(format history.Format) history.Format {
 	if convert := format.Convert; convert != nil {
 		format.Convert = func(record []byte) ([]hogapi.Event, error) { return convert(inner(record)) }
 	}

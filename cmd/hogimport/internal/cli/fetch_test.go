@@ -24,6 +24,7 @@ import (
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/cmd/hogimport/internal/clitest"
 	"github.com/hogapi/hogapi/cmd/hogimport/internal/vendortest"
+	"github.com/hogapi/hogapi/history"
 	"github.com/hogapi/hogapi/hogapitest"
 )
 
@@ -278,7 +279,7 @@ func march(count int) []vendortest.Event {
 func records(t *testing.T, dir string) map[string]int {
 	t.Helper()
 	ids := map[string]int{}
-	format := hogapi.Format{Name: "ids", Convert: func(line []byte) ([]hogapi.Event, error) {
+	format := history.Format{Name: "ids", Convert: func(line []byte) ([]hogapi.Event, error) {
 		var record struct {
 			ID         string `json:"$insert_id"`
 			Properties struct {
@@ -287,9 +288,9 @@ func records(t *testing.T, dir string) map[string]int {
 		}
 		require.NoError(t, json.Unmarshal(line, &record))
 		ids[(strings.TrimPrefix(record.ID, "ajs-") + record.Properties.ID)[:8]]++
-		return nil, hogapi.Skip("it is counted")
+		return nil, history.Skip("it is counted")
 	}}
-	for _, err := range hogapi.FileSource(format, filepath.Join(dir, "[am]*")).Events(t.Context(), hogapi.Position{}) {
+	for _, err := range history.Files(format, filepath.Join(dir, "[am]*")).Events(t.Context(), hogapi.Position{}) {
 		require.NoError(t, err)
 	}
 	return ids

@@ -7,12 +7,12 @@ import (
 	"path/filepath"
 	"strconv"
 
-	"github.com/hogapi/hogapi/cmd/internal/shell"
-
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/cmd/internal/shell"
+	"github.com/hogapi/hogapi/history"
 )
 
 const fixHelp = `Import the rejects of an import, with a corrected mapping or after the reject
@@ -134,8 +134,8 @@ func (a *app) fix(cmd *cobra.Command, r *runFlags) error {
 }
 
 // agreeToFix checks all rejects with the corrected mapping, shows the result and asks whether to begin.
-func (a *app) agreeToFix(ctx context.Context, r *runFlags, s *state, source hogapi.Source, client *hogapi.Client, options hogapi.ImportOptions) error {
-	report, err := hogapi.Check(ctx, source, &options)
+func (a *app) agreeToFix(ctx context.Context, r *runFlags, s *state, source history.Source, client *hogapi.Client, options history.Options) error {
+	report, err := history.Check(ctx, source, &options)
 	if ctx.Err() != nil {
 		return interruptedBefore(err)
 	}
@@ -221,14 +221,14 @@ func (s *state) lastFix() *state {
 }
 
 // source returns the files of the import or, for a fix, the rejects after the mapping.
-func (s *state) source() hogapi.Source {
+func (s *state) source() history.Source {
 	in := s.kept.Input
 	in.memory = s.kept.Memory
 	if s.kept.Rejects == "" {
 		return in.source(s.dir)
 	}
 	convert := in.format().Convert
-	rejected := hogapi.RejectedRecords(s.kept.Rejects, convert)
+	rejected := history.Rejected(s.kept.Rejects, convert)
 	if convert == nil {
 		rejected = in.editedLines(rejected)
 	}

@@ -32,6 +32,7 @@ import (
 	"github.com/hogapi/hogapi/formats/umami"
 	"github.com/hogapi/hogapi/formats/useragent"
 	"github.com/hogapi/hogapi/formats/warehouse"
+	"github.com/hogapi/hogapi/history"
 )
 
 const formatsHelp = `List the formats of files that can be read, and how to read others.
@@ -131,7 +132,7 @@ func formatByName(path string) string {
 
 // head returns the first record of a file, or the columns of a table, with tabs between them or not.
 func head(ctx context.Context, path string) (columns []string, isTabs bool, record []byte) {
-	probe := hogapi.Format{
+	probe := history.Format{
 		Name: "probe",
 		Convert: func(raw []byte) ([]hogapi.Event, error) {
 			if record == nil {
@@ -144,20 +145,20 @@ func head(ctx context.Context, path string) (columns []string, isTabs bool, reco
 			return errors.New("a probe")
 		},
 	}
-	first := func(layout hogapi.Layout) {
+	first := func(layout history.Layout) {
 		probe.Layout = layout
-		source := hogapi.FileSource(probe, path)
+		source := history.Files(probe, path)
 		if isParquet(path) {
-			source = parquet.FileSource(probe, nil, path)
+			source = parquet.Files(probe, nil, path)
 		}
 		source.Events(ctx, hogapi.Position{})(func(hogapi.Event, error) bool { return false })
 	}
-	first(hogapi.LayoutJSON)
+	first(history.LayoutJSON)
 	if record == nil {
-		first(hogapi.LayoutCSV)
+		first(history.LayoutCSV)
 	}
 	if record == nil && columns == nil { // JSON in a line has quotes that CSV does not take
-		first(hogapi.LayoutTSV)
+		first(history.LayoutTSV)
 	}
 	if len(columns) == 1 && strings.Contains(columns[0], "\t") {
 		columns, isTabs = strings.Split(columns[0], "\t"), true
@@ -265,75 +266,75 @@ type vendor struct {
 	sessionKey  string // the property with the vendor's own id of a session, of which --sessions makes sessions
 	isOfPeople  bool   // its events are states of persons, and no visits
 	isHistory   bool   // of several states of a person, only the newest is sent
-	make        func(in *input, person formats.PersonProperties, zone *time.Location) (hogapi.Format, error)
+	make        func(in *input, person formats.PersonProperties, zone *time.Location) (history.Format, error)
 }
 
 // vendors has all formats by name. JSON lines have no Format.
 var vendors = map[string]vendor{
 	"jsonl": {what: "PostHog's own lines: event, distinct_id, timestamp, properties"},
-	"posthog": {what: "files of PostHog's batch exports and file downloads, Parquet or JSON lines; sorted unless --sort=false", make: func(_ *input, person formats.PersonProperties, _ *time.Location) (hogapi.Format, error) {
+	"posthog": {what: "files of PostHog's batch exports and file downloads, Parquet or JSON lines; sorted unless --sort=false", make: func(_ *input, person formats.PersonProperties, _ *time.Location) (history.Format, error) {
 		return posthogexport.Format(&posthogexport.Options{PersonProperties: person}), nil
 	}},
-	"mixpanel": {what: "Mixpanel's raw export; --zone for projects made before 2023", make: func(in *input, person formats.PersonProperties, zone *time.Location) (hogapi.Format, error) {
+	"mixpanel": {what: "Mixpanel's raw export; --zone for projects made before 2023", make: func(in *input, person formats.PersonProperties, zone *time.Location) (history.Format, error) {
 		return mixpanel.Format(&mixpanel.Options{
 			Mapping: in.mapping, WholeKey: in.WholeKey, NoID: in.NoID, Zone: zone, DevicePrefix: in.Devices, PersonProperties: person, Groups: in.groups(), NoVisitorProfiles: in.NoVisitor, LookUpIP: in.LookUpIP,
 		}), nil
 	}},
-	"mixpanel-people": {what: "profiles of Mixpanel's people, as its Engage API has them; after the events", isOfPeople: true, make: func(in *input, person formats.PersonProperties, zone *time.Location) (hogapi.Format, error) {
+	"mixpanel-people": {what: "profiles of Mixpanel's people, as its Engage API has them; after the events", isOfPeople: true, make: func(in *input, person formats.PersonProperties, zone *time.Location) (history.Format, error) {
 		if person == formats.PersonNone {
-			return hogapi.Format{}, shell.UsageError("--set-policy strip leaves nothing of profiles", "leave it out")
+			return history.Format{}, shell.UsageError("--set-policy strip leaves nothing of profiles", "leave it out")
 		}
 		return mixpanel.PeopleFormat(&mixpanel.PeopleOptions{Mapping: in.mapping, Zone: zone, PersonProperties: person}), nil
 	}},
-	"amplitude": {what: "Amplitude's export, the zip files as they are; use --sort", hasSessions: true, make: func(in *input, person formats.PersonProperties, _ *time.Location) (hogapi.Format, error) {
+	"amplitude": {what: "Amplitude's export, the zip files as they are; use --sort", hasSessions: true, make: func(in *input, person formats.PersonProperties, _ *time.Location) (history.Format, error) {
 		return amplitude.Format(&amplitude.Options{Mapping: in.mapping, PersonProperties: person}), nil
 	}},
-	"amplitude-people": {what: "the newest user properties of each person in Amplitude's export; after the events", isOfPeople: true, isHistory: true, make: func(in *input, person formats.PersonProperties, _ *time.Location) (hogapi.Format, error) {
+	"amplitude-people": {what: "the newest user properties of each person in Amplitude's export; after the events", isOfPeople: true, isHistory: true, make: func(in *input, person formats.PersonProperties, _ *time.Location) (history.Format, error) {
 		o, err := in.amplitudePeople(person)
 		return amplitude.PeopleFormat(o), err
 	}},
 	"segment":     {what: "Segment's raw calls; --group-type for group calls", make: segmentFormat},
 	"rudderstack": {what: "RudderStack's raw calls, in the form of Segment", make: segmentFormat},
-	"ga4": {what: "Google Analytics 4, rows of BigQuery's events_ tables as JSON", hasSessions: true, make: func(in *input, person formats.PersonProperties, _ *time.Location) (hogapi.Format, error) {
+	"ga4": {what: "Google Analytics 4, rows of BigQuery's events_ tables as JSON", hasSessions: true, make: func(in *input, person formats.PersonProperties, _ *time.Location) (history.Format, error) {
 		return ga4.Format(&ga4.Options{Mapping: in.mapping, PersonProperties: person}), nil
 	}},
-	segmentWarehouse: {what: "Segment's or RudderStack's tables tracks, pages, identifies and others of a warehouse, as CSV", make: func(in *input, person formats.PersonProperties, _ *time.Location) (hogapi.Format, error) {
+	segmentWarehouse: {what: "Segment's or RudderStack's tables tracks, pages, identifies and others of a warehouse, as CSV", make: func(in *input, person formats.PersonProperties, _ *time.Location) (history.Format, error) {
 		return warehouse.Segment(segmentOptions(in, person), &warehouse.Options{Table: in.Table, Numbers: in.Numbers}), nil
 	}},
-	"amplitude-warehouse": {what: "Amplitude's events in a table of a warehouse, such as Fivetran's, as CSV", hasSessions: true, make: func(in *input, person formats.PersonProperties, _ *time.Location) (hogapi.Format, error) {
+	"amplitude-warehouse": {what: "Amplitude's events in a table of a warehouse, such as Fivetran's, as CSV", hasSessions: true, make: func(in *input, person formats.PersonProperties, _ *time.Location) (history.Format, error) {
 		return warehouse.Amplitude(&amplitude.Options{PersonProperties: person, Mapping: in.mapping}, &warehouse.Options{Numbers: in.Numbers}), nil
 	}},
-	"amplitude-warehouse-people": {what: "the newest user properties of each person in such a table; after the events", isOfPeople: true, isHistory: true, make: func(in *input, person formats.PersonProperties, _ *time.Location) (hogapi.Format, error) {
+	"amplitude-warehouse-people": {what: "the newest user properties of each person in such a table; after the events", isOfPeople: true, isHistory: true, make: func(in *input, person formats.PersonProperties, _ *time.Location) (history.Format, error) {
 		o, err := in.amplitudePeople(person)
 		return warehouse.AmplitudePeople(o, &warehouse.Options{Numbers: in.Numbers}), err
 	}},
-	"ga4-warehouse": {what: "Google Analytics 4 in Fivetran's table event, as CSV", hasSessions: true, make: func(in *input, person formats.PersonProperties, _ *time.Location) (hogapi.Format, error) {
+	"ga4-warehouse": {what: "Google Analytics 4 in Fivetran's table event, as CSV", hasSessions: true, make: func(in *input, person formats.PersonProperties, _ *time.Location) (history.Format, error) {
 		return warehouse.GA4(&ga4.Options{PersonProperties: person, Mapping: in.mapping}, &warehouse.Options{Numbers: in.Numbers}), nil
 	}},
-	"snowplow": {what: "Snowplow's enriched events, lines of 131 columns", sessionKey: snowplow.SessionKey, make: func(in *input, _ formats.PersonProperties, _ *time.Location) (hogapi.Format, error) {
+	"snowplow": {what: "Snowplow's enriched events, lines of 131 columns", sessionKey: snowplow.SessionKey, make: func(in *input, _ formats.PersonProperties, _ *time.Location) (history.Format, error) {
 		return snowplow.Format(&snowplow.Options{Mapping: in.mapping, HasNames: in.Named, Fingerprints: in.Fingerprints, UserAgent: agents()}), nil
 	}},
-	"umami": {what: "Umami's table website_event as CSV", sessionKey: umami.SessionKey, make: func(in *input, _ formats.PersonProperties, _ *time.Location) (hogapi.Format, error) {
+	"umami": {what: "Umami's table website_event as CSV", sessionKey: umami.SessionKey, make: func(in *input, _ formats.PersonProperties, _ *time.Location) (history.Format, error) {
 		return umami.Format(&umami.Options{Mapping: in.mapping}), nil
 	}},
-	"matomo": {what: "Matomo's visits (Live.getLastVisitsDetails) as JSON; --zone is that of the site", hasSessions: true, make: func(in *input, _ formats.PersonProperties, zone *time.Location) (hogapi.Format, error) {
+	"matomo": {what: "Matomo's visits (Live.getLastVisitsDetails) as JSON; --zone is that of the site", hasSessions: true, make: func(in *input, _ formats.PersonProperties, zone *time.Location) (history.Format, error) {
 		return matomo.Format(&matomo.Options{Mapping: in.mapping, Zone: zone, NoGoals: in.NoGoals}), nil
 	}},
-	"heap": {what: "Heap Connect's tables pageviews, users and user_migrations of a warehouse, as CSV", sessionKey: heap.SessionKey, make: func(in *input, person formats.PersonProperties, _ *time.Location) (hogapi.Format, error) {
+	"heap": {what: "Heap Connect's tables pageviews, users and user_migrations of a warehouse, as CSV", sessionKey: heap.SessionKey, make: func(in *input, person formats.PersonProperties, _ *time.Location) (history.Format, error) {
 		return heap.Format(&heap.Options{Mapping: in.mapping, Event: in.Table, PersonProperties: person}), nil
 	}},
-	"pendo": {what: "Pendo's single events: guideEvents, pollEvents and Data Sync, as JSON or CSV; no totals", make: func(in *input, _ formats.PersonProperties, _ *time.Location) (hogapi.Format, error) {
+	"pendo": {what: "Pendo's single events: guideEvents, pollEvents and Data Sync, as JSON or CSV; no totals", make: func(in *input, _ formats.PersonProperties, _ *time.Location) (history.Format, error) {
 		return pendo.Format(&pendo.Options{Mapping: in.mapping, GroupType: in.GroupType, UserAgent: agents()}), nil
 	}},
-	"json":    {what: "any JSON, with --map", make: mappedFormat(hogapi.LayoutJSON)},
-	"csv":     {what: "any table, with --map; --header where it has no header", make: mappedFormat(hogapi.LayoutCSV)},
-	"generic": {what: "JSON or a table, as the file begins", make: mappedFormat(hogapi.LayoutAny)},
-	"tsv":     {what: "a table divided by tabs, without quotes, with --map", make: mappedFormat(hogapi.LayoutTSV)},
+	"json":    {what: "any JSON, with --map", make: mappedFormat(history.LayoutJSON)},
+	"csv":     {what: "any table, with --map; --header where it has no header", make: mappedFormat(history.LayoutCSV)},
+	"generic": {what: "JSON or a table, as the file begins", make: mappedFormat(history.LayoutAny)},
+	"tsv":     {what: "a table divided by tabs, without quotes, with --map", make: mappedFormat(history.LayoutTSV)},
 }
 
 const segmentWarehouse = "segment-warehouse"
 
-func segmentFormat(in *input, person formats.PersonProperties, _ *time.Location) (hogapi.Format, error) {
+func segmentFormat(in *input, person formats.PersonProperties, _ *time.Location) (history.Format, error) {
 	return segment.Format(segmentOptions(in, person)), nil
 }
 
@@ -357,8 +358,8 @@ var agents = sync.OnceValue(func() formats.AgentParser {
 	return useragent.Cached(remembered)
 })
 
-func mappedFormat(layout hogapi.Layout) func(*input, formats.PersonProperties, *time.Location) (hogapi.Format, error) {
-	return func(in *input, _ formats.PersonProperties, zone *time.Location) (hogapi.Format, error) {
+func mappedFormat(layout history.Layout) func(*input, formats.PersonProperties, *time.Location) (history.Format, error) {
+	return func(in *input, _ formats.PersonProperties, zone *time.Location) (history.Format, error) {
 		format, err := generic.Format(&generic.Options{Mapping: in.mapping, Name: in.Format, Layout: layout, Header: in.Header, Map: in.Map, Zone: zone})
 		if err != nil {
 			lines := strings.Split(page.InFlags(err.Error()), "\n") // where in the text of --map a mistake is

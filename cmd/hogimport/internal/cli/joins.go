@@ -9,9 +9,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/cmd/internal/shell"
 	"github.com/hogapi/hogapi/formats"
+	"github.com/hogapi/hogapi/history"
 )
 
 // bindLinks adds the flags that say how --links joins ids.
@@ -102,7 +102,7 @@ func (in *input) checkPersons() error {
 }
 
 // withoutMerges leaves the merges to the links, if the import has any. Events of PostHog make the same persons again as they are.
-func (in *input) withoutMerges(source hogapi.Source) hogapi.Source {
+func (in *input) withoutMerges(source history.Source) history.Source {
 	if !in.Links || in.Format == "posthog" {
 		return source
 	}

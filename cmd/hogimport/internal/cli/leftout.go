@@ -13,11 +13,11 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/hogapi/hogapi/cmd/internal/shell"
-
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/cmd/hogimport/internal/page"
 	"github.com/hogapi/hogapi/cmd/internal/progress"
+	"github.com/hogapi/hogapi/cmd/internal/shell"
+	"github.com/hogapi/hogapi/history"
 	"github.com/hogapi/hogapi/internal/durable"
 )
 
@@ -130,10 +130,10 @@ func (l *leftOutList) read(ctx context.Context) error {
 }
 
 // source returns the files as a check reads them, and notes each record with the reason why it is left out.
-func (l *leftOutList) source() hogapi.Source {
+func (l *leftOutList) source() history.Source {
 	format := l.in.format()
 	if format.Convert == nil {
-		return l.in.editedLines(hogapi.JSONLinesFile(l.places.paths...))
+		return l.in.editedLines(history.JSONLines(l.places.paths...))
 	}
 	convert := l.in.cutRecords(format.Convert)
 	format.Convert = func(record []byte) ([]hogapi.Event, error) {

@@ -12,6 +12,7 @@ import (
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/formats/parquet"
 	"github.com/hogapi/hogapi/formats/posthogexport"
+	"github.com/hogapi/hogapi/history"
 )
 
 // sortsByDefault reports whether events are sorted without --sort: rows of PostHog's exports have no order at all.
@@ -19,30 +20,30 @@ func (in *input) sortsByDefault() bool { return in.Format == "posthog" }
 
 // open returns the source of some files. Those of PostHog's exports can be Parquet, and the export can have changed from
 // one form to the other.
-func (in *input) open(format hogapi.Format, paths []string) hogapi.Source {
+func (in *input) open(format history.Format, paths []string) history.Source {
 	if in.Format != "posthog" {
-		return hogapi.FileSource(format, paths...)
+		return history.Files(format, paths...)
 	}
-	var sources []hogapi.Source
+	var sources []history.Source
 	for len(paths) > 0 {
 		n, isRows := 1, isParquet(paths[0])
 		for n < len(paths) && isParquet(paths[n]) == isRows {
 			n++
 		}
 		if isRows {
-			sources = append(sources, parquet.FileSource(format, &parquet.Options{Without: posthogexport.Dropped(), JSON: []string{"properties"}}, paths[:n]...))
+			sources = append(sources, parquet.Files(format, &parquet.Options{Without: posthogexport.Dropped(), JSON: []string{"properties"}}, paths[:n]...))
 		} else {
-			sources = append(sources, hogapi.FileSource(format, paths[:n]...))
+			sources = append(sources, history.Files(format, paths[:n]...))
 		}
 		paths = paths[n:]
 	}
 	switch len(sources) {
 	case 0:
-		return hogapi.FileSource(format)
+		return history.Files(format)
 	case 1:
 		return sources[0]
 	}
-	return hogapi.Concat(sources...)
+	return history.Concat(sources...)
 }
 
 // isParquet reports whether a file is Parquet: by its first bytes, or by its name where it is damaged or empty.
@@ -77,7 +78,7 @@ func isManifest(path string) bool {
 	return err == nil && json.Unmarshal(text, &members) == nil && len(members) == 1 && members["files"] != nil
 }
 
-// fileOfRow returns the file of a position of [parquet.FileSource], whose key has a digest after the name.
+// fileOfRow returns the file of a position of [parquet.Files], whose key has a digest after the name.
 func fileOfRow(paths []string, key string) string {
 	i := strings.LastIndexByte(key, '#')
 	if i < 0 || fileOf(paths, key[:i]) == "" {
@@ -142,7 +143,7 @@ func (a *app) tested(ctx context.Context, s *state, r hogapi.Receipt) *testedRow
 		if !isOut {
 			rows.Add(record)
 		}
-		return nil, hogapi.Skip("counted")
+		return nil, history.Skip("counted")
 	}
 	for _, err := range in.open(format, in.paths()).Events(ctx, hogapi.Position{}) {
 		if err != nil {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/cmd/internal/shell"
+	"github.com/hogapi/hogapi/history"
 )
 
 const longHelp = `hogimport moves the history of another analytics tool to PostHog: it downloads
@@ -66,14 +67,14 @@ func newRoot(a *app) *cobra.Command {
 // stoppable is a source that ends with shell.ErrInterrupted on request: the import then settles the events that it
 // has taken.
 type stoppable struct {
-	hogapi.Source
+	history.Source
 	asked context.Context //nolint:containedctx // it stands for the wish to stop, not for a call
 }
 
 // Unwrap returns the source.
-func (s stoppable) Unwrap() hogapi.Source { return s.Source }
+func (s stoppable) Unwrap() history.Source { return s.Source }
 
-// Events implements hogapi.Source.
+// Events implements history.Source.
 func (s stoppable) Events(ctx context.Context, after hogapi.Position) iter.Seq2[hogapi.Event, error] {
 	return func(yield func(hogapi.Event, error) bool) {
 		ctx, cancel := context.WithCancelCause(ctx)

@@ -17,6 +17,7 @@ import (
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/cmd/internal/shell"
 	"github.com/hogapi/hogapi/cmd/internal/term"
+	"github.com/hogapi/hogapi/history"
 )
 
 type runFlags struct {
@@ -95,8 +96,8 @@ func (r *runFlags) again() string {
 	return shell.Given(r.flags, names...)
 }
 
-func (r *runFlags) options(id string) (o hogapi.ImportOptions, err error) {
-	o = hogapi.ImportOptions{ID: id, Gate: r.input.gate()}
+func (r *runFlags) options(id string) (o history.Options, err error) {
+	o = history.Options{ID: id, Gate: r.input.gate()}
 	if o.MaxRejectShare, o.MaxRejects, err = rejectLimit(r.rejects); err != nil {
 		return o, err
 	}
@@ -175,7 +176,7 @@ func (a *app) run(ctx context.Context, r *runFlags) error {
 }
 
 // prepare makes the options and the client of an import, and refuses a new one where nobody can agree to it.
-func (a *app) prepare(r *runFlags, s *state, isNew bool) (hogapi.ImportOptions, *hogapi.Client, error) {
+func (a *app) prepare(r *runFlags, s *state, isNew bool) (history.Options, *hogapi.Client, error) {
 	options, err := r.options(s.kept.ID)
 	if err != nil {
 		return options, nil, err
@@ -265,7 +266,7 @@ func (a *app) openRun(ctx context.Context, r *runFlags) (s *state, isNew bool, e
 }
 
 // agree checks a sample, shows it and asks whether to begin.
-func (a *app) agree(ctx context.Context, r *runFlags, s *state, client *hogapi.Client, options hogapi.ImportOptions) error {
+func (a *app) agree(ctx context.Context, r *runFlags, s *state, client *hogapi.Client, options history.Options) error {
 	in := s.kept.Input
 	if len(s.more) > 0 {
 		in.Files = s.more

@@ -28,6 +28,7 @@ import (
 	"github.com/hogapi/hogapi/cmd/internal/term"
 	"github.com/hogapi/hogapi/event"
 	"github.com/hogapi/hogapi/formats/mixpanel"
+	"github.com/hogapi/hogapi/history"
 )
 
 // sampleRecords is how many records a run checks before it begins.
@@ -35,7 +36,7 @@ const sampleRecords = 5000
 
 // sample is the result of checking the first records of the files.
 type sample struct {
-	report hogapi.CheckReport
+	report history.CheckReport
 	isAll  bool  // there are no more
 	isFix  bool  // they are rejects, for which there is no --sort
 	total  int64 // about how many records there are in all; 0: not known
@@ -47,7 +48,7 @@ type sample struct {
 }
 
 // takeSample checks the first records of the files. An error that is not a *shell.Fault is an error of the files.
-func takeSample(ctx context.Context, in *input, options hogapi.ImportOptions) (s sample, err error) {
+func takeSample(ctx context.Context, in *input, options history.Options) (s sample, err error) {
 	s.in, s.paths, s.isAll, s.skipped = in, in.paths(), true, map[string][]hogapi.Position{}
 	if in.Format == "mixpanel" {
 		s.zone = new(mixpanel.ZoneTest)
@@ -80,7 +81,7 @@ func takeSample(ctx context.Context, in *input, options hogapi.ImportOptions) (s
 		}
 	}}
 	options.MaxRejects = 0 // of all records, not of a sample
-	s.report, err = hogapi.Check(ctx, first, &options)
+	s.report, err = history.Check(ctx, first, &options)
 	plain := textSize(ctx, s.paths)
 	var length int64
 	for _, n := range read {
@@ -102,14 +103,14 @@ const mostPlaces = 3
 
 // walked is a source with another walk over its events.
 type walked struct {
-	hogapi.Source
+	history.Source
 	walk func(events iter.Seq2[hogapi.Event, error], yield func(hogapi.Event, error) bool)
 }
 
 // Unwrap returns the source.
-func (w walked) Unwrap() hogapi.Source { return w.Source }
+func (w walked) Unwrap() history.Source { return w.Source }
 
-// Events implements hogapi.Source.
+// Events implements history.Source.
 func (w walked) Events(ctx context.Context, after hogapi.Position) iter.Seq2[hogapi.Event, error] {
 	return func(yield func(hogapi.Event, error) bool) { w.walk(w.Source.Events(ctx, after), yield) }
 }
@@ -191,7 +192,7 @@ func (s sample) names(w io.Writer) {
 }
 
 // finding writes the count and the first example, without words that the line has already.
-func (s sample) finding(w io.Writer, what string, f hogapi.CheckFinding, said string) {
+func (s sample) finding(w io.Writer, what string, f history.CheckFinding, said string) {
 	line := fmt.Sprintf("  %s: %s", what, progress.Number(f.Count))
 	if len(f.Examples) > 0 {
 		e := f.Examples[0]

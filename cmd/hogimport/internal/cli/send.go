@@ -20,12 +20,13 @@ import (
 	"github.com/hogapi/hogapi/cmd/internal/shell"
 	"github.com/hogapi/hogapi/cmd/internal/term"
 	"github.com/hogapi/hogapi/formats"
+	"github.com/hogapi/hogapi/history"
 	"github.com/hogapi/hogapi/internal/durable"
 )
 
 // send imports a source with the state of a folder, which the caller has locked. Ctrl-C finishes
 // the requests under way.
-func (a *app) send(ctx context.Context, client *hogapi.Client, s *state, source hogapi.Source, o hogapi.ImportOptions, metricsAt string) (hogapi.Receipt, error) {
+func (a *app) send(ctx context.Context, client *hogapi.Client, s *state, source history.Source, o history.Options, metricsAt string) (hogapi.Receipt, error) {
 	meter := a.Meter()
 	defer meter.End()
 	w := &watcher{state: s, meter: meter}
@@ -60,10 +61,10 @@ func (a *app) send(ctx context.Context, client *hogapi.Client, s *state, source 
 		stop()
 	})()
 	w.watch(source)
-	o.Checkpoint, o.Rejects = hogapi.FileCheckpoint(s.checkpoint()), hogapi.RejectFile(s.rejects())
+	o.Checkpoint, o.Rejects = history.CheckpointFile(s.checkpoint()), history.RejectFile(s.rejects())
 	o.Total, o.OnProgress = s.kept.total(), w.update
 	o.Grace = -1 // the first Ctrl-C has finished what was under way
-	receipt, err := client.Import(ctx, stoppable{source, asked}, &o)
+	receipt, err := history.Import(ctx, client, stoppable{source, asked}, &o)
 	if receipt.Source == "" { // it has not begun, so all is as it was
 		if !hasRun {
 			was.Ended = endedBy(err)
@@ -199,7 +200,7 @@ func (s *state) checkEmpty() error {
 }
 
 // watch shows the sorting of events and the joining of ids, and saves the numbers of records and pairs.
-func (w *watcher) watch(source hogapi.Source) {
+func (w *watcher) watch(source history.Source) {
 	switch s := source.(type) {
 	case *formats.SortedSource:
 		s.OnProgress = func(p formats.SortProgress) {
@@ -224,9 +225,9 @@ func (w *watcher) watch(source hogapi.Source) {
 	case *sessionSource:
 		s.ended = func(c formats.SessionCounts) { w.meter.Say(term.Flow(sessionsText(c, w.state.kept.Input.Sessions))) }
 		w.watch(s.sorted)
-	case interface{ Unwrap() hogapi.Source }:
+	case interface{ Unwrap() history.Source }:
 		w.watch(s.Unwrap())
-	case interface{ Unwrap() []hogapi.Source }:
+	case interface{ Unwrap() []history.Source }:
 		for _, inner := range s.Unwrap() {
 			w.watch(inner)
 		}
@@ -377,16 +378,16 @@ func (s *state) account(r hogapi.Receipt) string {
 // linkSource yields the pairs of ids that --links joins first. At its end it has the number of pairs, and the
 // number of pairs that join ids, which is -1 if an earlier run has read the first pairs.
 type linkSource struct {
-	hogapi.Source
+	history.Source
 	begun func()
 	found func(formats.LinksReport)
 	ended func(all, joined int64)
 }
 
 // Unwrap returns the source.
-func (l *linkSource) Unwrap() hogapi.Source { return l.Source }
+func (l *linkSource) Unwrap() history.Source { return l.Source }
 
-// Events implements hogapi.Source.
+// Events implements history.Source.
 func (l *linkSource) Events(ctx context.Context, after hogapi.Position) iter.Seq2[hogapi.Event, error] {
 	return func(yield func(hogapi.Event, error) bool) {
 		if l.begun != nil {

@@ -15,6 +15,7 @@ import (
 	"github.com/hogapi/hogapi/cmd/internal/shell"
 	"github.com/hogapi/hogapi/formats"
 	"github.com/hogapi/hogapi/formats/generic"
+	"github.com/hogapi/hogapi/history"
 )
 
 // openSessions is the file in a state folder with the sessions that were open at the end of the import.
@@ -60,16 +61,16 @@ func (in *input) checkSessions() error {
 
 // sessionSource is a source with --sessions. At its end it has the counts.
 type sessionSource struct {
-	hogapi.Source
-	sorted hogapi.Source
+	history.Source
+	sorted history.Source
 	ended  func(formats.SessionCounts)
 }
 
 // Unwrap returns the source.
-func (s *sessionSource) Unwrap() hogapi.Source { return s.Source }
+func (s *sessionSource) Unwrap() history.Source { return s.Source }
 
 // withSessions makes the sessions of a sorted source. The open ones at its end are saved below dir.
-func (in *input) withSessions(sorted hogapi.Source, dir string) hogapi.Source {
+func (in *input) withSessions(sorted history.Source, dir string) history.Source {
 	silence, _ := time.ParseDuration(in.Sessions) // which was checked
 	s := &sessionSource{sorted: sorted}
 	s.Source = formats.Sessions(sorted, &formats.SessionOptions{

@@ -16,6 +16,7 @@ import (
 	"github.com/hogapi/hogapi/cmd/hogimport/internal/page"
 	"github.com/hogapi/hogapi/cmd/internal/shell"
 	"github.com/hogapi/hogapi/formats"
+	"github.com/hogapi/hogapi/history"
 )
 
 // input has the files of an import and all settings that convert them to the same events again. The state
@@ -106,7 +107,7 @@ func (in *input) bindUntil(cmd *cobra.Command) {
 }
 
 // worded is a format with errors in the words of this program.
-func worded(format hogapi.Format) hogapi.Format {
+func worded(format history.Format) history.Format {
 	if convert := format.Convert; convert != nil {
 		format.Convert = func(record []byte) ([]hogapi.Event, error) {
 			events, err := convert(record)
@@ -270,7 +271,7 @@ func (in *input) gate() hogapi.GateOptions {
 
 // format returns the format of the files. Its Convert is nil for jsonl, in which each line is an event. The
 // input must have passed check or checkFormat.
-func (in *input) format() hogapi.Format {
+func (in *input) format() history.Format {
 	format, err := in.newFormat()
 	if err != nil {
 		panic(err)
@@ -278,16 +279,16 @@ func (in *input) format() hogapi.Format {
 	return format
 }
 
-func (in *input) newFormat() (hogapi.Format, error) {
+func (in *input) newFormat() (history.Format, error) {
 	zone, err := time.LoadLocation(in.Zone)
 	if err != nil {
-		return hogapi.Format{}, shell.UsageError(fmt.Sprintf("--zone %q is not known", in.Zone), "give a name such as US/Pacific or Europe/Berlin")
+		return history.Format{}, shell.UsageError(fmt.Sprintf("--zone %q is not known", in.Zone), "give a name such as US/Pacific or Europe/Berlin")
 	}
 	if in.Zone == "" {
 		zone = nil
 	}
 	v := vendors[in.Format]
-	format := hogapi.Format{Name: in.Format}
+	format := history.Format{Name: in.Format}
 	if v.make != nil {
 		format, err = v.make(in, personPolicies[in.SetPolicy].vendor, zone)
 	}
@@ -305,7 +306,7 @@ func (in *input) newFormat() (hogapi.Format, error) {
 
 // files returns the source of the files in their own order. It calls seen, unless it is nil, with each record
 // and the error of its conversion; for lines that are events it does not.
-func (in *input) files(seen func(record []byte, err error)) hogapi.Source {
+func (in *input) files(seen func(record []byte, err error)) history.Source {
 	format := in.format()
 	if convert := format.Convert; convert != nil && seen != nil {
 		format.Convert = func(record []byte) ([]hogapi.Event, error) {
@@ -315,14 +316,14 @@ func (in *input) files(seen func(record []byte, err error)) hogapi.Source {
 		}
 	}
 	if format.Convert == nil {
-		return in.cut(in.editedLines(hogapi.JSONLinesFile(in.paths()...)))
+		return in.cut(in.editedLines(history.JSONLines(in.paths()...)))
 	}
 	return in.cut(in.open(format, in.paths()))
 }
 
 // source returns the files, sorted and after the links if that was asked for. It sorts in a folder
 // below dir.
-func (in *input) source(dir string) hogapi.Source {
+func (in *input) source(dir string) history.Source {
 	source := in.files(nil)
 	if in.Sort {
 		source = formats.Sorted(source, filepath.Join(dir, "sorted"))
@@ -342,7 +343,7 @@ func (in *input) source(dir string) hogapi.Source {
 			}
 		}
 		links.Source = formats.LinksWith(source, options)
-		events = hogapi.Concat(links, in.withoutMerges(events))
+		events = history.Concat(links, in.withoutMerges(events))
 	}
 	return events
 }
@@ -386,7 +387,7 @@ func (in *input) until() time.Time {
 }
 
 // cut leaves out events at or after --until, and merges with placeholders.
-func (in *input) cut(source hogapi.Source) hogapi.Source {
+func (in *input) cut(source history.Source) history.Source {
 	if in.Leave {
 		source = formats.LeavePersons(source)
 	}
@@ -397,9 +398,9 @@ func (in *input) cut(source hogapi.Source) hogapi.Source {
 	if until.IsZero() {
 		return source
 	}
-	return hogapi.MapSource(source, func(ev hogapi.Event) ([]hogapi.Event, error) {
+	return history.Map(source, func(ev hogapi.Event) ([]hogapi.Event, error) {
 		if !ev.Timestamp.Before(until) {
-			return nil, hogapi.Skip(page.SkipUntil)
+			return nil, history.Skip(page.SkipUntil)
 		}
 		return []hogapi.Event{ev}, nil
 	})

@@ -14,12 +14,13 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/history"
 )
 
 // spread is a source of some events of files, spread evenly over their days. It yields the same events each
 // time, each with a uuid.
 type spread struct {
-	files hogapi.Source
+	files history.Source
 	id    string // uuids are derived from it for records that have no uuid
 	total int64  // events of the files
 	days  map[int64]share
@@ -109,11 +110,11 @@ func shares(counts map[int64]int64, total, most int64) map[int64]share {
 	return result
 }
 
-// Name implements hogapi.Source.
+// Name implements history.Source.
 func (s *spread) Name() string { return fmt.Sprintf("%s, a sample of %d", s.files.Name(), s.size()) }
 
 // Unwrap returns the files.
-func (s *spread) Unwrap() hogapi.Source { return s.files }
+func (s *spread) Unwrap() history.Source { return s.files }
 
 func (s *spread) size() (n int64) {
 	for _, day := range s.days {
@@ -122,7 +123,7 @@ func (s *spread) size() (n int64) {
 	return n
 }
 
-// Events implements hogapi.Source. It reads from the start after any position, since it counts
+// Events implements history.Source. It reads from the start after any position, since it counts
 // events from there.
 func (s *spread) Events(ctx context.Context, after hogapi.Position) iter.Seq2[hogapi.Event, error] {
 	return func(yield func(hogapi.Event, error) bool) {

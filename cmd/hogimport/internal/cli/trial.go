@@ -22,6 +22,7 @@ import (
 	"github.com/hogapi/hogapi/cmd/internal/progress"
 	"github.com/hogapi/hogapi/cmd/internal/shell"
 	"github.com/hogapi/hogapi/cmd/internal/term"
+	"github.com/hogapi/hogapi/history"
 	"github.com/hogapi/hogapi/internal/queries"
 	"github.com/hogapi/hogapi/internal/watch"
 )
@@ -109,7 +110,7 @@ func (t *trial) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	receipt, err := t.send(ctx, client, s, sample, hogapi.ImportOptions{ID: s.kept.ID, Gate: t.in.gate(), MaxRejectShare: -1}, "")
+	receipt, err := t.send(ctx, client, s, sample, history.Options{ID: s.kept.ID, Gate: t.in.gate(), MaxRejectShare: -1}, "")
 	if err != nil {
 		f := (&importError{err: err, state: s, receipt: receipt}).fault()
 		if f.Code == shell.CodeProject {
@@ -207,14 +208,14 @@ func (t *trial) compare(ctx context.Context, client *hogapi.Client, s *state, sa
 }
 
 // look compares all uuids, until they are there or the time is over.
-func (t *trial) look(ctx context.Context, client *hogapi.Client, s *state, sample *spread, receipt hogapi.Receipt) (*hogapi.Verification, error) {
+func (t *trial) look(ctx context.Context, client *hogapi.Client, s *state, sample *spread, receipt hogapi.Receipt) (*history.Verification, error) {
 	meter := t.Meter()
 	defer meter.End()
-	options := &hogapi.VerifyOptions{Source: sample, Gate: t.in.gate(), Rejects: []string{s.rejects()}, EveryUUID: true, Dir: s.file("verify")}
+	options := &history.VerifyOptions{Source: sample, Gate: t.in.gate(), Rejects: []string{s.rejects()}, EveryUUID: true, Dir: s.file("verify")}
 	const longestPause = 15 * time.Second
 	pause, until := time.Second, time.Now().Add(t.wait)
 	for {
-		result, err := client.Verify(ctx, receipt, options)
+		result, err := history.Verify(ctx, client, receipt, options)
 		if err != nil || result.Complete() || time.Now().Add(pause).After(until) {
 			return result, err
 		}
@@ -226,7 +227,7 @@ func (t *trial) look(ctx context.Context, client *hogapi.Client, s *state, sampl
 	}
 }
 
-func (t *trial) judge(s *state, result *hogapi.Verification, receipt hogapi.Receipt, rows []storedRow) error {
+func (t *trial) judge(s *state, result *history.Verification, receipt hogapi.Receipt, rows []storedRow) error {
 	again := "run the same command again later: it sends nothing twice"
 	switch {
 	case result.Complete() && slices.ContainsFunc(rows, func(r storedRow) bool { return r.Stored != nil && !r.isAsSent() }):
@@ -244,7 +245,7 @@ func (t *trial) judge(s *state, result *hogapi.Verification, receipt hogapi.Rece
 	case result.Seen == 0:
 		return &shell.Fault{Code: shell.CodeCannot, Text: "none of the events is there yet",
 			Todo: "historical events can take minutes to hours to appear; " + again + ". If nothing comes, check that --project-id is the id of the test project"}
-	case result.State == hogapi.VerificationMoved:
+	case result.State == history.VerificationMoved:
 		return &shell.Fault{Code: shell.CodeCannot, Text: "events are there under another day or name", Todo: "look for transformations in the settings of the test project"}
 	}
 	return &shell.Fault{Code: shell.CodeCannot, Text: fmt.Sprintf("%s of %s events are there: %s", pages.Count(result.Seen), pages.Count(result.Acknowledged), result.State), Todo: again}
@@ -378,7 +379,7 @@ func storedTime(text string) (time.Time, error) {
 	return time.Time{}, fmt.Errorf("%q is not a time", pages.Shown(text))
 }
 
-func (t *trial) write(result *hogapi.Verification, receipt hogapi.Receipt, rows []storedRow) error {
+func (t *trial) write(result *history.Verification, receipt hogapi.Receipt, rows []storedRow) error {
 	if t.JSON {
 		return json.NewEncoder(t.Out).Encode(map[string]any{"verification": result, "receipt": receipt, "rows": rows})
 	}

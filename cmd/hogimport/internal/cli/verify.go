@@ -21,6 +21,7 @@ import (
 	"github.com/hogapi/hogapi/cmd/internal/progress"
 	"github.com/hogapi/hogapi/cmd/internal/shell"
 	"github.com/hogapi/hogapi/formats/posthogexport"
+	"github.com/hogapi/hogapi/history"
 )
 
 type verify struct {
@@ -160,7 +161,7 @@ func (v *verify) openState(ctx context.Context, files []string) (*state, error) 
 }
 
 // source is the source of the import, or nil if its files are gone.
-func (v *verify) source(ctx context.Context, s *state) hogapi.Source {
+func (v *verify) source(ctx context.Context, s *state) history.Source {
 	if err := s.kept.Input.check(ctx); err != nil {
 		v.Warn("the files of the import cannot be read, so missing events can be counted but not named: " + faultOf(err).Text)
 		return nil
@@ -173,14 +174,14 @@ func (v *verify) source(ctx context.Context, s *state) hogapi.Source {
 	return s.source()
 }
 
-func (v *verify) look(ctx context.Context, client *hogapi.Client, s *state, receipt hogapi.Receipt, source hogapi.Source) (*hogapi.Verification, error) {
+func (v *verify) look(ctx context.Context, client *hogapi.Client, s *state, receipt hogapi.Receipt, source history.Source) (*history.Verification, error) {
 	meter := v.Meter()
 	defer meter.End()
 	step, isSaid := "", false
-	options := &hogapi.VerifyOptions{
+	options := &history.VerifyOptions{
 		MaxBytesRead: int64(v.maxRead),
 		Gate:         s.kept.Input.gate(), Dir: s.file("verify"), Wait: v.wait, Patience: cmp.Or(v.patience, time.Millisecond), EveryUUID: v.every && source != nil,
-		OnProgress: func(p hogapi.VerifyProgress) {
+		OnProgress: func(p history.VerifyProgress) {
 			show := meter.Phase
 			if p.Step != step || p.Done == p.Total {
 				show = meter.Step
@@ -199,7 +200,7 @@ func (v *verify) look(ctx context.Context, client *hogapi.Client, s *state, rece
 	if _, err := os.Stat(s.rejects()); err == nil {
 		options.Rejects = []string{s.rejects()}
 	}
-	return client.Verify(ctx, receipt, options)
+	return history.Verify(ctx, client, receipt, options)
 }
 
 // muchToRead is how many bytes of a check are said before it reads them.
@@ -209,7 +210,7 @@ var steps = map[string]string{
 	"count": "counting", "read the source": "reading the files", "compare uuids": "comparing uuids", "look elsewhere": "looking under other days and names",
 }
 
-func lookText(p hogapi.VerifyProgress) string {
+func lookText(p history.VerifyProgress) string {
 	text := fmt.Sprintf("check %d: %s", p.Look, cmp.Or(steps[p.Step], p.Step))
 	switch {
 	case p.Step == "wait for the read budget":
@@ -227,13 +228,13 @@ func lookText(p hogapi.VerifyProgress) string {
 
 // verifyJSON is a verification as JSON, with what the import did not carry over.
 type verifyJSON struct {
-	*hogapi.Verification
+	*history.Verification
 
 	Rejects map[hogapi.Reason]int64 `json:"rejects,omitempty"`
 	Rows    *posthogexport.RowTest  `json:"rows,omitempty"` // of PostHog's own export
 }
 
-func (v *verify) write(ctx context.Context, s *state, receipt hogapi.Receipt, result *hogapi.Verification) error {
+func (v *verify) write(ctx context.Context, s *state, receipt hogapi.Receipt, result *history.Verification) error {
 	p := page.Verify{
 		Verification: result, Receipt: receipt, Project: v.projectID(&v.project),
 		At: time.Now(), Version: shell.Version(), Next: v.next(s, result),
@@ -250,7 +251,7 @@ func (v *verify) of(s *state) string {
 	return " --state " + shell.Quoted(s.dir) + shell.Given(v.flags, "host", "project-id", "personal-key-file")
 }
 
-func (v *verify) next(s *state, result *hogapi.Verification) []shell.Step {
+func (v *verify) next(s *state, result *history.Verification) []shell.Step {
 	undo := "hogimport undo" + v.of(s)
 	of := v.of(s) + shell.Given(v.flags, "report")
 	again := shell.Step{Text: "Check again in an hour or more.", Command: "hogimport verify" + of}
@@ -262,24 +263,24 @@ func (v *verify) next(s *state, result *hogapi.Verification) []shell.Step {
 		return nil
 	case result.Unfinished:
 		return []shell.Step{{Text: "Run the import to its end.", Command: "hogimport run --state " + shell.Quoted(s.dir) + shell.Given(v.flags, "host")}, again}
-	case result.State == hogapi.VerificationMissing && len(result.MissingIDs) > 0:
+	case result.State == history.VerificationMissing && len(result.MissingIDs) > 0:
 		return []shell.Step{
 			{Text: "Look for the cause first: a filter, a transformation, a limit on the age of events, or a schema in the project's settings."},
 			{Text: "Then send the missing events again. They keep their uuids.", Command: "hogimport verify" + of + " --resend-missing"},
 		}
-	case result.State == hogapi.VerificationMissing:
+	case result.State == history.VerificationMissing:
 		return []shell.Step{{Text: "Verify with the source files, which show what is missing.", Command: "hogimport verify" + of + " FILES..."}}
-	case result.State == hogapi.VerificationCompleteByCounts:
+	case result.State == history.VerificationCompleteByCounts:
 		return []shell.Step{{Text: "Verify with the source files, to compare their uuids.", Command: "hogimport verify" + of + " FILES..."}}
-	case result.State == hogapi.VerificationMoved:
+	case result.State == history.VerificationMoved:
 		return []shell.Step{{Text: "Look for a transformation in the project's settings, and compare one of the events that have moved with its record."}}
-	case result.State == hogapi.VerificationTooMany:
+	case result.State == history.VerificationTooMany:
 		return []shell.Step{{Text: "Compare the uuids that are not of this import with other imports. PostHog deletes the events of an import on request.", Command: undo}}
 	}
 	return []shell.Step{again}
 }
 
-func (v *verify) judge(s *state, result *hogapi.Verification) error {
+func (v *verify) judge(s *state, result *history.Verification) error {
 	if result.Complete() {
 		receipt, _, err := s.receipt()
 		if err != nil {
@@ -288,7 +289,7 @@ func (v *verify) judge(s *state, result *hogapi.Verification) error {
 		return s.saveVerified(receipt)
 	}
 	f := &shell.Fault{Code: shell.CodeCannot, Text: "not complete: " + page.Verify{Verification: result}.Verdict().Title, Next: v.next(s, result)}
-	if result.State == hogapi.VerificationMissing {
+	if result.State == history.VerificationMissing {
 		f.Code = shell.CodeMissing
 	}
 	return f
@@ -312,7 +313,7 @@ func (v *verify) failed(err error) error {
 
 // sendAgain sends the missing events, with a state of its own below that of the import. The
 // import's receipt stays as it is.
-func (v *verify) sendAgain(ctx context.Context, client *hogapi.Client, s *state, source hogapi.Source, result *hogapi.Verification) error {
+func (v *verify) sendAgain(ctx context.Context, client *hogapi.Client, s *state, source history.Source, result *history.Verification) error {
 	missing := result.Missing(source)
 	again := &state{dir: s.file("missing-" + digest(result)), kept: kept{ID: s.kept.ID, Input: s.kept.Input, Total: result.MissingEvents, Begun: time.Now().UTC()}}
 	lock, err := again.lock()
@@ -320,7 +321,7 @@ func (v *verify) sendAgain(ctx context.Context, client *hogapi.Client, s *state,
 		return err
 	}
 	defer lock.Close()
-	receipt, err := v.send(ctx, client, again, missing, hogapi.ImportOptions{ID: s.kept.ID, Gate: s.kept.Input.gate(), MaxRejectShare: -1}, "")
+	receipt, err := v.send(ctx, client, again, missing, history.Options{ID: s.kept.ID, Gate: s.kept.Input.gate(), MaxRejectShare: -1}, "")
 	if err != nil {
 		return &importError{err: err, state: again, receipt: receipt}
 	}
@@ -328,7 +329,7 @@ func (v *verify) sendAgain(ctx context.Context, client *hogapi.Client, s *state,
 		Todo: "In a few hours: hogimport verify" + v.of(s) + shell.Given(v.flags, "report")}
 }
 
-func digest(v *hogapi.Verification) string {
+func digest(v *history.Verification) string {
 	hash := sha256.New()
 	for _, id := range v.MissingIDs { // sorted
 		hash.Write(id[:])

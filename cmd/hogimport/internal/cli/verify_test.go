@@ -17,8 +17,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/cmd/hogimport/internal/clitest"
+	"github.com/hogapi/hogapi/history"
 	"github.com/hogapi/hogapi/hogapitest"
 	"github.com/hogapi/hogapi/ops"
 )
@@ -72,7 +72,7 @@ func TestVerifyOfAWholeImport(t *testing.T) {
 	clitest.Says(t, p.Read(t, "verify.html"), "Complete: all 299 events are in the project")
 
 	asJSON := p.Run(t, "verify", "--json")
-	var v hogapi.Verification
+	var v history.Verification
 	require.NoError(t, json.Unmarshal([]byte(asJSON.Stdout), &v))
 	assert.True(t, v.Complete())
 }

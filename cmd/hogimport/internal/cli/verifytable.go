@@ -7,11 +7,11 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/cmd/hogimport/internal/page"
 	pages "github.com/hogapi/hogapi/cmd/internal/page"
 	"github.com/hogapi/hogapi/cmd/internal/progress"
 	"github.com/hogapi/hogapi/cmd/internal/term"
+	"github.com/hogapi/hogapi/history"
 )
 
 // verifyTable writes a verification in 80 columns: the numbers, the incomplete cells, and their
@@ -78,11 +78,11 @@ func verifyTable(w io.Writer, p *page.Verify) {
 }
 
 // whyOpen writes the reasons why days are not complete, each once.
-func whyOpen(w io.Writer, v *hogapi.Verification) {
+func whyOpen(w io.Writer, v *history.Verification) {
 	var said []string
 	for _, c := range slices.Concat(v.Cells, v.Outside) {
 		why := page.Why(c.Reason)
-		if c.State == hogapi.VerificationComplete || why == "" || slices.Contains(said, why) {
+		if c.State == history.VerificationComplete || why == "" || slices.Contains(said, why) {
 			continue
 		}
 		const most = 5
@@ -95,22 +95,22 @@ func whyOpen(w io.Writer, v *hogapi.Verification) {
 }
 
 // openDays writes the days that are not complete, with all names of a day together.
-func openDays(w io.Writer, v *hogapi.Verification) {
+func openDays(w io.Writer, v *history.Verification) {
 	type day struct {
 		sent, found, missing int64
-		state                hogapi.VerificationState
+		state                history.VerificationState
 	}
 	days := map[string]*day{}
 	for _, c := range slices.Concat(v.Cells, v.Outside) {
 		d := days[c.Day]
 		if d == nil {
-			d = &day{state: hogapi.VerificationComplete}
+			d = &day{state: history.VerificationComplete}
 			days[c.Day] = d
 		}
 		d.sent, d.found, d.missing = d.sent+c.Acknowledged, d.found+c.Seen, d.missing+c.Missing
 		d.state = page.Worse(d.state, c.State)
 	}
-	maps.DeleteFunc(days, func(_ string, d *day) bool { return d.state == hogapi.VerificationComplete })
+	maps.DeleteFunc(days, func(_ string, d *day) bool { return d.state == history.VerificationComplete })
 	if len(days) == 0 {
 		return
 	}

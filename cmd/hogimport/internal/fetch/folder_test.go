@@ -17,9 +17,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/formats/amplitude"
 	"github.com/hogapi/hogapi/formats/mixpanel"
+	"github.com/hogapi/hogapi/history"
 	"github.com/hogapi/hogapi/internal/durable"
 )
 
@@ -29,7 +29,7 @@ func requireNoEvents(t *testing.T, j Job) {
 	if _, isAmplitude := j.Vendor.(Amplitude); isAmplitude {
 		format = amplitude.Format(nil)
 	}
-	report, err := hogapi.Check(context.Background(), hogapi.FileSource(format, filepath.Join(j.Folder, "[am]*")), &hogapi.ImportOptions{ID: "x"})
+	report, err := history.Check(context.Background(), history.Files(format, filepath.Join(j.Folder, "[am]*")), &history.Options{ID: "x"})
 	require.NoError(t, err)
 	require.Zero(t, report.Read)
 }

@@ -52,16 +52,16 @@ var flagNames = strings.NewReplacer(
 	"WithProjectAPIKey", "POSTHOG_PROJECT_API_KEY", "WithPersonalAPIKey", "POSTHOG_PERSONAL_API_KEY",
 	"WithRegion(RegionUS) or WithRegion(RegionEU), or WithBaseURL for a server of your own", "--host us, eu or a URL",
 	"WithCaptureURL", "--capture-host", "WithBaseURL", "--host", "WithProject", "--project-id",
-	"ImportOptions.ID", "--import-id", "ImportOptions.Rate", "--rate",
+	"Options.ID", "--import-id", "Options.Rate", "--rate",
 	"MaxRejectShare (-1 is no limit) or MaxRejects", "--max-rejects (a number, a share such as 2%, or none)",
 	"MaxRejectShare", "--max-rejects", "MaxRejects", "--max-rejects",
 	"in Options.Map", "with --map", "in Options.Header", "with --header", "Options.Map", "--map", "Options.Zone", "--zone", "Options.Table", "--table", "Options.Event", "--table", "Options.Header", "--header",
-	"import: LinksOptions.Memory", "--memory", "ImportOptions.", "", "hogapi: ", "",
+	"import: LinksOptions.Memory", "--memory", "Options.", "", "hogapi: ", "",
 	" (GateOptions.MinAge)", "", "GateOptions.AllowMergeDangerously: it", "another name, since hogimport does not send this: it",
 	", or set VerifyOptions.Dir, and verify again", ", and verify again", " with the same Dir", "", "VerifyOptions.Dir", "the state folder", "MaxBytesRead", "--max-read",
 	"; if a proxy takes smaller requests only, set DeliveryOptions.MaxBatchBytes", "; a proxy may take smaller requests only",
-	"give its Convert to RejectedRecords", "use hogimport fix", "give RejectedRecords to MapSource, or ", "",
-	"read the file with RejectedRecords", "use hogimport fix",
+	"give its Convert to history.Rejected", "use hogimport fix", "give history.Rejected to history.Map, or ", "",
+	"read the file with history.Rejected", "use hogimport fix",
 )
 
 // InFlags returns a text of the library in the words of this program.

@@ -22,6 +22,7 @@ import (
 	"github.com/hogapi/hogapi/event"
 	"github.com/hogapi/hogapi/formats"
 	"github.com/hogapi/hogapi/formats/mixpanel"
+	"github.com/hogapi/hogapi/history"
 )
 
 var at = time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
@@ -42,8 +43,8 @@ func badCheck() page.Check {
 	r := &c.Report
 	r.Read, r.Good, r.Rejected, r.Skipped = 100, 50, 30, 20
 	r.Oldest, r.Newest, r.OldestLocal, r.NewestLocal, r.Zone, r.Format = at, at, at, at, hostile[0], hostile[1]
-	r.Reasons, r.Skips, r.Warnings = map[hogapi.Reason]hogapi.CheckFinding{}, map[string]int64{}, map[hogapi.Warning]hogapi.CheckFinding{}
-	web := &formats.WebReport{Events: 10, InSession: 5, Outside: map[string]hogapi.CheckFinding{formats.OutsideNotV7: {Count: 3}}, Types: map[string]formats.PropertyTypes{}}
+	r.Reasons, r.Skips, r.Warnings = map[hogapi.Reason]history.CheckFinding{}, map[string]int64{}, map[hogapi.Warning]history.CheckFinding{}
+	web := &formats.WebReport{Events: 10, InSession: 5, Outside: map[string]history.CheckFinding{formats.OutsideNotV7: {Count: 3}}, Types: map[string]formats.PropertyTypes{}}
 	web.Total = formats.WebMonth{Sessions: 5, Channels: map[string]int64{}, Countries: map[string]int64{}, Entries: map[string]int64{}}
 	for i, text := range hostile {
 		web.Total.Channels[text], web.Total.Countries[text], web.Total.Entries[text] = 1, 1, 1
@@ -56,8 +57,8 @@ func badCheck() page.Check {
 	r.Kept, r.IDs, r.UUIDs = map[string]int64{}, map[string]int64{}, map[string]int64{}
 	for i, text := range hostile {
 		n := int64(i + 1)
-		found := hogapi.CheckFinding{Count: n, Examples: []event.Example{{Position: hogapi.Position{Key: text, Offset: n}, Text: text}}}
-		r.Days = append(r.Days, hogapi.CheckCount{Day: "2024-05-" + []string{"01", "02"}[i%2], Event: text, Events: n})
+		found := history.CheckFinding{Count: n, Examples: []event.Example{{Position: hogapi.Position{Key: text, Offset: n}, Text: text}}}
+		r.Days = append(r.Days, history.CheckCount{Day: "2024-05-" + []string{"01", "02"}[i%2], Event: text, Events: n})
 		r.Reasons[hogapi.Reason(text)], r.Warnings[hogapi.Warning(text)], r.Skips[text] = found, found, n
 		r.Kept[text], r.IDs[text], r.UUIDs[text], r.DoubleUUIDs = n, n, n, found
 		r.Examples = append(r.Examples, formats.Conversion{Before: text, After: []string{text, `{"a":"` + text + `"}`}})
@@ -67,10 +68,10 @@ func badCheck() page.Check {
 }
 
 func badVerify() page.Verify {
-	v := &hogapi.Verification{ID: hostile[0], State: hogapi.VerificationMissing, Uncountable: hostile, Notes: hostile, MissingEvents: 3, MissingIDs: []uuid.UUID{{1}}}
+	v := &history.Verification{ID: hostile[0], State: history.VerificationMissing, Uncountable: hostile, Notes: hostile, MissingEvents: 3, MissingIDs: []uuid.UUID{{1}}}
 	for i, text := range hostile {
-		v.Cells = append(v.Cells, hogapi.VerificationCell{Day: "2024-05-01", Event: text, Acknowledged: int64(i) + 5, Seen: 2, Missing: 3, State: hogapi.VerificationState(text), Reason: text})
-		v.Outside = append(v.Outside, hogapi.VerificationCell{Day: text, Event: text, Seen: 1, State: hogapi.VerificationMoved})
+		v.Cells = append(v.Cells, history.VerificationCell{Day: "2024-05-01", Event: text, Acknowledged: int64(i) + 5, Seen: 2, Missing: 3, State: history.VerificationState(text), Reason: text})
+		v.Outside = append(v.Outside, history.VerificationCell{Day: text, Event: text, Seen: 1, State: history.VerificationMoved})
 		v.Warnings = append(v.Warnings, hogapi.IngestionWarning{Type: text, Count: 2})
 	}
 	return page.Verify{Verification: v, Receipt: hogapi.Receipt{ID: hostile[1]}, Project: hostile[2], At: at, Version: hostile[3]}
@@ -127,7 +128,7 @@ func good() page.Check {
 	c.Report.Read, c.Report.Good = 1234567, 1234567
 	c.Report.Oldest, c.Report.Newest = time.Date(2023, 1, 31, 0, 0, 0, 0, time.UTC), time.Date(2024, 3, 1, 0, 0, 0, 0, time.UTC)
 	c.Report.Hours, c.Report.Zone = 0.343, "UTC"
-	c.Report.Days = []hogapi.CheckCount{{Day: "2023-01-31", Event: "a", Events: 1234560}, {Day: "2024-03-01", Event: "b", Events: 7}}
+	c.Report.Days = []history.CheckCount{{Day: "2023-01-31", Event: "a", Events: 1234560}, {Day: "2024-03-01", Event: "b", Events: 7}}
 	return c
 }
 
@@ -153,10 +154,10 @@ func TestWhatAPageSaysFirst(t *testing.T) {
 		"persons left":     {func(c *page.Check) { c.Project, c.Later, c.Leaves = "1", 3, true }, pages.Good, "Ready to import", ""},
 		"no overlap":       {func(c *page.Check) { c.Project = "1" }, pages.Good, "Ready to import", ""},
 		"conflicts": {func(c *page.Check) {
-			c.Report.Warnings = map[hogapi.Warning]hogapi.CheckFinding{event.WarningUUIDConflict: {Count: 1}, event.WarningLib: {Count: 9}}
+			c.Report.Warnings = map[hogapi.Warning]history.CheckFinding{event.WarningUUIDConflict: {Count: 1}, event.WarningLib: {Count: 9}}
 		}, pages.Warn, "Ready, with 1 warning", "1 event has the uuid of a different event"},
 		"ids outside": {func(c *page.Check) {
-			c.Report.Web = &formats.WebReport{Events: 5, InSession: 4, Outside: map[string]hogapi.CheckFinding{formats.OutsideNotV7: {Count: 1}, formats.OutsideLate: {Count: 2}}}
+			c.Report.Web = &formats.WebReport{Events: 5, InSession: 4, Outside: map[string]history.CheckFinding{formats.OutsideNotV7: {Count: 1}, formats.OutsideLate: {Count: 2}}}
 		}, pages.Warn, "Ready, with 1 warning", "1 with an id that is not a UUID of version 7, which are in no session; 2 24 hours or more after"},
 		"hidden sessions": {func(c *page.Check) { c.Report.Web = &formats.WebReport{Events: 5, InSession: 5, Hidden: 2} }, pages.Warn, "Ready, with 1 warning", "2 sessions will not be found"},
 		"busy ids": {func(c *page.Check) {
@@ -204,22 +205,22 @@ func TestWebAnalyticsOnThePage(t *testing.T) {
 }
 
 func TestWhatAVerificationSaysFirst(t *testing.T) {
-	for state, c := range map[hogapi.VerificationState]struct {
+	for state, c := range map[history.VerificationState]struct {
 		level pages.Level
 		title string
 	}{
-		hogapi.VerificationComplete:            {pages.Good, "Complete: all 1,000 events are in the project"},
-		hogapi.VerificationCompleteByCounts:    {pages.Warn, "As many events are there as were sent: 990. It is not proved that they are the same ones"},
-		hogapi.VerificationUnfinished:          {pages.Warn, "Nothing is missing so far, but the import is not finished"},
-		hogapi.VerificationCompleteUnconfirmed: {pages.Warn, "All acknowledged events have arrived; unconfirmed ones are not settled"},
-		hogapi.VerificationInProgress:          {pages.Info, "Still arriving: 10 events are not there yet"},
-		hogapi.VerificationUnknown:             {pages.Info, "It is not known yet whether all events have arrived"},
-		hogapi.VerificationMoved:               {pages.Warn, "3 events are under another day or name"},
-		hogapi.VerificationTooMany:             {pages.Bad, "4 events are there that were not sent"},
-		hogapi.VerificationMissing:             {pages.Bad, "1 event is missing"},
-		"a state of tomorrow":                  {pages.Info, "It is not known yet whether all events have arrived"},
+		history.VerificationComplete:            {pages.Good, "Complete: all 1,000 events are in the project"},
+		history.VerificationCompleteByCounts:    {pages.Warn, "As many events are there as were sent: 990. It is not proved that they are the same ones"},
+		history.VerificationUnfinished:          {pages.Warn, "Nothing is missing so far, but the import is not finished"},
+		history.VerificationCompleteUnconfirmed: {pages.Warn, "All acknowledged events have arrived; unconfirmed ones are not settled"},
+		history.VerificationInProgress:          {pages.Info, "Still arriving: 10 events are not there yet"},
+		history.VerificationUnknown:             {pages.Info, "It is not known yet whether all events have arrived"},
+		history.VerificationMoved:               {pages.Warn, "3 events are under another day or name"},
+		history.VerificationTooMany:             {pages.Bad, "4 events are there that were not sent"},
+		history.VerificationMissing:             {pages.Bad, "1 event is missing"},
+		"a state of tomorrow":                   {pages.Info, "It is not known yet whether all events have arrived"},
 	} {
-		v := &hogapi.Verification{State: state, Acknowledged: 1000, Seen: 990, MissingEvents: 1, MovedEvents: 3, ForeignEvents: 4}
+		v := &history.Verification{State: state, Acknowledged: 1000, Seen: 990, MissingEvents: 1, MovedEvents: 3, ForeignEvents: 4}
 		p := page.Verify{Verification: v}
 		assert.Equal(t, c.level, p.Verdict().Level, state)
 		assert.Equal(t, c.title, p.Verdict().Title, state)
@@ -234,7 +235,7 @@ func TestOverlapOfATableThatWasRolledUp(t *testing.T) {
 	} {
 		check := good()
 		check.Project = "1"
-		check.Report.Days = []hogapi.CheckCount{{Day: c.day, Event: "a", Events: 77}}
+		check.Report.Days = []history.CheckCount{{Day: c.day, Event: "a", Events: 77}}
 		check.Report.Held = []formats.HeldDay{{Day: "2024-03-01", Project: 3}}
 		clitest.Says(t, html(t, check), c.title, c.row, `<td class="num">3</td><td class="num">77</td>`)
 	}
@@ -242,11 +243,11 @@ func TestOverlapOfATableThatWasRolledUp(t *testing.T) {
 
 // Events of one uuid are stored once: all is there, and neither is called late.
 func TestAVerificationOfEventsWithOneUUID(t *testing.T) {
-	v := &hogapi.Verification{
-		State: hogapi.VerificationComplete, Acknowledged: 49_662, Seen: 49_432, Copies: 49_432,
-		Cells: []hogapi.VerificationCell{
-			{Day: "2024-05-01", Event: "a", Acknowledged: 49_000, Seen: 48_770, Doubled: 230, State: hogapi.VerificationComplete},
-			{Day: "2024-05-02", Event: "a", Acknowledged: 662, Seen: 662, State: hogapi.VerificationComplete},
+	v := &history.Verification{
+		State: history.VerificationComplete, Acknowledged: 49_662, Seen: 49_432, Copies: 49_432,
+		Cells: []history.VerificationCell{
+			{Day: "2024-05-01", Event: "a", Acknowledged: 49_000, Seen: 48_770, Doubled: 230, State: history.VerificationComplete},
+			{Day: "2024-05-02", Event: "a", Acknowledged: 662, Seen: 662, State: history.VerificationComplete},
 		},
 	}
 	p := page.Verify{Verification: v}
@@ -255,15 +256,15 @@ func TestAVerificationOfEventsWithOneUUID(t *testing.T) {
 	said := html(t, p)
 	lacks(t, said, "Not there yet", "not found yet</bdi>")
 	clitest.Says(t, said, ">Stored once</th>", "<dt>Stored once</dt>")
-	v.State, v.Seen, v.Cells[1].Seen, v.Cells[1].State = hogapi.VerificationInProgress, 49_430, 660, hogapi.VerificationInProgress
+	v.State, v.Seen, v.Cells[1].Seen, v.Cells[1].State = history.VerificationInProgress, 49_430, 660, history.VerificationInProgress
 	assert.Equal(t, "Still arriving: 2 events are not there yet", p.Verdict().Title)
 }
 
 // A reason is explained once, for any number of days and names.
 func TestEqualReasonsAreSaidOnce(t *testing.T) {
-	v := &hogapi.Verification{State: hogapi.VerificationMissing, Acknowledged: 3000, Seen: 2900}
+	v := &history.Verification{State: history.VerificationMissing, Acknowledged: 3000, Seen: 2900}
 	for i := range 300 {
-		c := hogapi.VerificationCell{Day: "2024-05-01", Event: "a", Acknowledged: 10, Seen: 9, State: hogapi.VerificationInProgress, Reason: "the last acknowledgement came 23h45m4.316s ago, and events may take 24h0m0s"}
+		c := history.VerificationCell{Day: "2024-05-01", Event: "a", Acknowledged: 10, Seen: 9, State: history.VerificationInProgress, Reason: "the last acknowledgement came 23h45m4.316s ago, and events may take 24h0m0s"}
 		if i%3 == 0 {
 			c.Reason = strconv.Itoa(i) + " events are not there, and they are unconfirmed ones"
 		}
@@ -280,28 +281,28 @@ func TestEqualReasonsAreSaidOnce(t *testing.T) {
 
 // A number that is not the same as another one is followed by why.
 func TestNumbersOfAVerificationAreExplained(t *testing.T) {
-	v := &hogapi.Verification{State: hogapi.VerificationComplete, Acknowledged: 49_137, Seen: 48_904, Copies: 49_626}
-	v.Cells = []hogapi.VerificationCell{{Day: "2024-05-01", Event: "a", Acknowledged: 49_137, Seen: 48_904, Doubled: 233, State: hogapi.VerificationComplete}}
+	v := &history.Verification{State: history.VerificationComplete, Acknowledged: 49_137, Seen: 48_904, Copies: 49_626}
+	v.Cells = []history.VerificationCell{{Day: "2024-05-01", Event: "a", Acknowledged: 49_137, Seen: 48_904, Doubled: 233, State: history.VerificationComplete}}
 	said := html(t, page.Verify{Verification: v})
 	clitest.Says(t, said, "49,626 copies", "722 surplus copies are stored for now",
 		"They come from 233 events that the files have twice, and from events sent again after a stop or a failed request. "+
 			"PostHog merges copies in the background; until then a query of its events may count them.")
 	lacks(t, said, "can no longer arrive") // of none
-	v.State, v.MissingEvents, v.Copies = hogapi.VerificationMissing, 2, 48_904
+	v.State, v.MissingEvents, v.Copies = history.VerificationMissing, 2, 48_904
 	said = html(t, page.Verify{Verification: v})
 	clitest.Says(t, said, "can no longer arrive")
 	lacks(t, said, "surplus copies")
-	v.State, v.MissingEvents, v.Copies, v.Seen = hogapi.VerificationComplete, 0, 49_140, 49_137
+	v.State, v.MissingEvents, v.Copies, v.Seen = history.VerificationComplete, 0, 49_140, 49_137
 	v.Cells[0].Seen, v.Cells[0].Doubled = 49_137, 0
 	clitest.Says(t, html(t, page.Verify{Verification: v}), "They come from events sent again after a stop or a failed request. PostHog merges")
-	v.State, v.Seen = hogapi.VerificationInProgress, 49_130 // which of them share a uuid was not compared
+	v.State, v.Seen = history.VerificationInProgress, 49_130 // which of them share a uuid was not compared
 	clitest.Says(t, html(t, page.Verify{Verification: v}), "They come from events sent again after a stop or a failed request, or that the files have twice. PostHog merges")
 }
 
 // Links are sent and counted like events of the files: the page and the table say so.
 func TestLinksOfPersonsAreNamed(t *testing.T) {
-	v := &hogapi.Verification{State: hogapi.VerificationComplete, Acknowledged: 49_137, Seen: 48_904, Copies: 48_904}
-	v.Cells = []hogapi.VerificationCell{{Day: "2024-05-01", Event: "a", Acknowledged: 49_137, Seen: 48_904, Doubled: 233, State: hogapi.VerificationComplete}}
+	v := &history.Verification{State: history.VerificationComplete, Acknowledged: 49_137, Seen: 48_904, Copies: 48_904}
+	v.Cells = []history.VerificationCell{{Day: "2024-05-01", Event: "a", Acknowledged: 49_137, Seen: 48_904, Doubled: 233, State: history.VerificationComplete}}
 	p := page.Verify{Verification: v, Receipt: hogapi.Receipt{Read: 50_610}, HasLinks: true, LinksRead: 900, Links: 900}
 	assert.Equal(t, "Complete: 48,904 different events, 48,004 of the files and 900 links of persons", p.Verdict().Title)
 	const said = "They are $identify events, and in the counts of their days. That they are found proves that the project has " +
@@ -322,7 +323,7 @@ func TestLinksOfPersonsAreNamed(t *testing.T) {
 func TestACheckSaysHowManyEventsThereWillBe(t *testing.T) {
 	c := good()
 	c.Report.DoubleUUIDs.Count = 234
-	c.Report.Warnings = map[hogapi.Warning]hogapi.CheckFinding{event.WarningUUIDConflict: {Count: 1}}
+	c.Report.Warnings = map[hogapi.Warning]history.CheckFinding{event.WarningUUIDConflict: {Count: 1}}
 	_, findings := c.Summary()
 	clitest.Says(t, fmt.Sprint(findings), "233 surplus copies of events", "the project will hold 1,234,334 different events of these files.")
 	c.Report.UUIDsPartial = true

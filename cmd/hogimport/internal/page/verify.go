@@ -9,18 +9,17 @@ import (
 	"strings"
 	"time"
 
-	"github.com/hogapi/hogapi/cmd/internal/page"
-
-	"github.com/hogapi/hogapi/cmd/internal/shell"
-
 	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/cmd/internal/page"
+	"github.com/hogapi/hogapi/cmd/internal/shell"
 	"github.com/hogapi/hogapi/event"
 	"github.com/hogapi/hogapi/formats/posthogexport"
+	"github.com/hogapi/hogapi/history"
 )
 
 // Verify is the content of the page of a verification.
 type Verify struct {
-	Verification *hogapi.Verification
+	Verification *history.Verification
 	Receipt      hogapi.Receipt
 	Project      string
 	At           time.Time
@@ -58,11 +57,11 @@ type period struct {
 
 // openGroup has the cells that are not complete for one reason.
 type openGroup struct {
-	State        hogapi.VerificationState
+	State        history.VerificationState
 	Why          string
 	Sent, Found  int64
 	Number, More int // of all cells, and of the hidden ones
-	Cells        []hogapi.VerificationCell
+	Cells        []history.VerificationCell
 }
 
 const (
@@ -99,7 +98,7 @@ func (p Verify) view() verifyView {
 
 // parts divides the sent events of a cell: found, stored as one with another event, still to arrive or not
 // countable, and missing.
-func parts(c hogapi.VerificationCell) (found, once, late, missing int64) {
+func parts(c history.VerificationCell) (found, once, late, missing int64) {
 	found = min(c.Seen, c.Acknowledged)
 	once = min(c.Doubled, c.Acknowledged-found)
 	missing = min(c.Missing, c.Acknowledged-found-once)
@@ -143,25 +142,25 @@ func (v *verifyView) tabulate() {
 }
 
 // states has the states of cells, the worst last.
-var states = []hogapi.VerificationState{
-	hogapi.VerificationComplete, hogapi.VerificationCompleteByCounts, hogapi.VerificationCompleteUnconfirmed, hogapi.VerificationUnfinished, hogapi.VerificationInProgress, hogapi.VerificationUnknown, hogapi.VerificationMoved,
-	hogapi.VerificationTooMany, hogapi.VerificationMissing,
+var states = []history.VerificationState{
+	history.VerificationComplete, history.VerificationCompleteByCounts, history.VerificationCompleteUnconfirmed, history.VerificationUnfinished, history.VerificationInProgress, history.VerificationUnknown, history.VerificationMoved,
+	history.VerificationTooMany, history.VerificationMissing,
 }
 
 // cells returns the cells that are not complete, and joins cells with the same reason.
 func (v *verifyView) cells() {
 	const most = 200 // cells that are shown
-	var open []hogapi.VerificationCell
+	var open []history.VerificationCell
 	for _, c := range slices.Concat(v.Verification.Cells, v.Verification.Outside) {
-		if c.State != hogapi.VerificationComplete {
+		if c.State != history.VerificationComplete {
 			open = append(open, c)
 		}
 	}
-	slices.SortStableFunc(open, func(a, b hogapi.VerificationCell) int {
+	slices.SortStableFunc(open, func(a, b history.VerificationCell) int {
 		return cmp.Or(cmp.Compare(slices.Index(states, b.State), slices.Index(states, a.State)), cmp.Compare(b.Missing, a.Missing))
 	})
 	type key struct {
-		state hogapi.VerificationState
+		state history.VerificationState
 		why   string
 	}
 	groups := map[key]*openGroup{}
@@ -193,8 +192,8 @@ func Why(reason string) string {
 }
 
 // LevelOf returns the level, and so the color, of a cell's state.
-func (verifyView) LevelOf(s hogapi.VerificationState) page.Level {
-	return Verify{Verification: &hogapi.Verification{State: s}}.Verdict().Level
+func (verifyView) LevelOf(s history.VerificationState) page.Level {
+	return Verify{Verification: &history.Verification{State: s}}.Verdict().Level
 }
 
 // Verdict returns the first line of the page.
@@ -203,33 +202,33 @@ func (p Verify) Verdict() page.Verdict {
 	once := p.Once()
 	lacking := max(0, v.Acknowledged-v.Seen-once)
 	switch v.State {
-	case hogapi.VerificationComplete:
+	case history.VerificationComplete:
 		if once > 0 {
 			different := v.Acknowledged - once + p.Apart()
 			return page.NewVerdict(page.Good, "Complete: "+page.Plural(different, "different event", "different events")+p.split(different), p.shared(once))
 		}
 		return page.NewVerdict(page.Good, "Complete: all "+page.Count(v.Acknowledged)+" events are in the project"+p.split(v.Acknowledged), "The uuids of every day and every name are those that were sent.")
-	case hogapi.VerificationCompleteByCounts:
+	case history.VerificationCompleteByCounts:
 		return page.NewVerdict(page.Warn, "As many events are there as were sent: "+page.Count(v.Seen)+". It is not proved that they are the same ones",
 			"The import was run by an older release, or the server does not sum up uuids. Verify with the source files, to compare their uuids.")
-	case hogapi.VerificationUnfinished:
+	case history.VerificationUnfinished:
 		return page.NewVerdict(page.Warn, "Nothing is missing so far, but the import is not finished", "Run the import to its end, then verify again.")
-	case hogapi.VerificationCompleteUnconfirmed:
+	case history.VerificationCompleteUnconfirmed:
 		return page.NewVerdict(page.Warn, "All acknowledged events have arrived; unconfirmed ones are not settled",
 			page.Plural(v.Unconfirmed, "event was", "events were")+" sent without a clear answer. Verify with the source files and a day later to learn which of them are there.")
-	case hogapi.VerificationInProgress:
+	case history.VerificationInProgress:
 		return page.NewVerdict(page.Info, "Still arriving: "+page.Plural(lacking, "event is", "events are")+" not there yet",
 			"Historical events can take minutes to hours to appear. Nothing is lost so far. Verify again later.")
-	case hogapi.VerificationMoved:
+	case history.VerificationMoved:
 		return page.NewVerdict(page.Warn, page.Plural(v.MovedEvents, "event is", "events are")+" under another day or name",
 			"They have arrived, but not as they were sent: look for a transformation in the project, or for times that PostHog changed.")
-	case hogapi.VerificationTooMany:
+	case history.VerificationTooMany:
 		return page.NewVerdict(page.Bad, page.Plural(v.ForeignEvents, "event is", "events are")+" there that were not sent",
 			"Was the import's ID used for other data too, or is the receipt of an earlier run?")
-	case hogapi.VerificationMissing:
+	case history.VerificationMissing:
 		return page.NewVerdict(page.Bad, page.Plural(v.MissingEvents, "event is", "events are")+" missing",
 			"PostHog acknowledged them and does not show them. Look for the cause below, then send exactly these again.")
-	case hogapi.VerificationUnknown:
+	case history.VerificationUnknown:
 	}
 	return page.NewVerdict(page.Info, "It is not known yet whether all events have arrived", "The reasons are with the days below. It does not mean that events are missing.")
 }
@@ -365,7 +364,7 @@ func (p Verify) findings() (list []page.Finding) {
 }
 
 // Worse returns the worse of two states.
-func Worse(a, b hogapi.VerificationState) hogapi.VerificationState {
+func Worse(a, b history.VerificationState) history.VerificationState {
 	if slices.Index(states, b) > slices.Index(states, a) {
 		return b
 	}

@@ -23,7 +23,7 @@ import (
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/log"
 
-	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/history"
 	"github.com/hogapi/hogapi/hogapitest"
 	hogtemporal "github.com/hogapi/hogapi/temporal"
 	"github.com/hogapi/hogapi/test/temporal/internal/engine"
@@ -225,7 +225,7 @@ func (d *demo) judge(ctx context.Context, c client.Client, ids []uuid.UUID) erro
 	d.say("the import is %s in the project\n", out.Arrival.State)
 	fmt.Printf("  events in the files            %6d\n  lost                           %6d\n  sent twice, all identical      %6d\n  sent twice, and changed        %6d\n"+
 		"  a person's events out of order %6d\n\n%s\n", events, lost, ledger.Duplicates(), changed, swapped, out.Receipt)
-	if lost+changed+swapped > 0 || out.Arrival.State != hogapi.VerificationComplete || out.Receipt.Acknowledged != events {
+	if lost+changed+swapped > 0 || out.Arrival.State != history.VerificationComplete || out.Receipt.Acknowledged != events {
 		return errors.New("that is not what was promised")
 	}
 	return nil

@@ -7,13 +7,14 @@ import (
 	"os"
 
 	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/history"
 )
 
 func main() {
 	client, err := hogapi.NewClient(hogapi.FromEnv())
 	if err == nil {
-		_, err = client.Import(context.Background(), hogapi.JSONLinesFile(os.Args[2:]...), &hogapi.ImportOptions{
-			ID: "plain", Rate: hogapi.Unpaced, Checkpoint: hogapi.FileCheckpoint(os.Args[1]),
+		_, err = history.Import(context.Background(), client, history.JSONLines(os.Args[2:]...), &history.Options{
+			ID: "plain", Rate: hogapi.Unpaced, Checkpoint: history.CheckpointFile(os.Args[1]),
 		})
 	}
 	if err != nil {

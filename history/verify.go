@@ -1,4 +1,4 @@
-package hogapi
+package history
 
 import (
 	"context"
@@ -9,22 +9,25 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/event"
+	"github.com/hogapi/hogapi/internal/bridge"
 	"github.com/hogapi/hogapi/internal/errtext"
 	"github.com/hogapi/hogapi/internal/outgoing"
+	"github.com/hogapi/hogapi/internal/queries"
 	"github.com/hogapi/hogapi/internal/verify"
 	"github.com/hogapi/hogapi/internal/wire"
 	"github.com/hogapi/hogapi/ops"
 )
 
-// VerifyOptions are the options of [Client.Verify].
+// VerifyOptions are the options of [Verify].
 type VerifyOptions struct {
-	// Source is the source that was imported; it must yield the same events as for [Client.Import]. Verify reads
+	// Source is the source that was imported; it must yield the same events as for [Import]. Verify reads
 	// it only if counts or digests differ, if digests are absent, or with EveryUUID. The default is no source:
 	// Verify compares counts and digests only, and names no missing event.
 	Source Source
 	// Gate must be the same as in the options of the import.
-	Gate GateOptions
+	Gate hogapi.GateOptions
 	// Rejects are the paths of the import's reject files. They show which events of the source were not accepted,
 	// and which are unconfirmed.
 	Rejects []string
@@ -50,7 +53,7 @@ type VerifyOptions struct {
 	OnProgress func(VerifyProgress)
 }
 
-// VerifyProgress is the progress of [Client.Verify].
+// VerifyProgress is the progress of [Verify].
 type VerifyProgress struct {
 	Look     int       `json:"look"`               // from 1, over all runs with one Dir
 	Step     string    `json:"step"`               // "count", "wait", "read the source", "compare uuids", "look elsewhere" or "wait for the read budget"
@@ -98,34 +101,38 @@ func (p VerifyProgress) String() string { return verify.Progress(p).String() }
 // found. The warnings in [Verification.Warnings] need the scope ingestion_warning:read.
 //
 // POST /query/, scope query:read.
-func (c *Client) Verify(ctx context.Context, receipt Receipt, o *VerifyOptions) (*Verification, error) {
-	options := orDefault(o)
-	if err := checkContext(ctx, ops.Verify); err != nil {
+func Verify(ctx context.Context, client *hogapi.Client, receipt event.Receipt, o *VerifyOptions) (*Verification, error) {
+	var options VerifyOptions
+	if o != nil {
+		options = *o
+	}
+	inside, err := bridge.Open(ctx, client, ops.Verify, nil)
+	if err != nil {
 		return nil, err
 	}
 	if err := options.check(receipt); err != nil {
 		return nil, err
 	}
-	config, err := c.verifyConfig(ctx, receipt, options)
+	config, err := options.config(ctx, client, inside, receipt)
 	if err != nil {
 		return nil, err
 	}
 	found, err := verify.Verify(ctx, config)
 	if unfit, ok := errors.AsType[*errtext.UnfitError](err); ok {
-		err = refused(ops.Verify, (*outgoing.Refusal)(unfit))
+		err = bridge.Refused(ops.Verify, (*outgoing.Refusal)(unfit))
 	}
 	if found == nil {
-		return nil, stateFileError(err)
+		return nil, bridge.FileError(err)
 	}
-	v := options.verification(receipt, found, c.core.now())
+	v := options.verification(receipt, found, inside.Now())
 	if v.MissingEvents > 0 || v.MovedEvents > 0 {
-		c.addWarnings(ctx, v)
+		v.addWarnings(ctx, client)
 	}
 	return v, err
 }
 
-func (c *Client) verifyConfig(ctx context.Context, r Receipt, o VerifyOptions) (verify.Config, error) {
-	asker := c.asker("hogapi verify " + r.ID)
+func (o VerifyOptions) config(ctx context.Context, client *hogapi.Client, inside bridge.Client, r event.Receipt) (verify.Config, error) {
+	asker := queries.For(client, "hogapi verify "+r.ID)
 	asker.MaxRead = o.MaxBytesRead
 	config := verify.Config{
 		OnWait: func(waits func(time.Time)) { asker.OnWait = waits },
@@ -135,15 +142,15 @@ func (c *Client) verifyConfig(ctx context.Context, r Receipt, o VerifyOptions) (
 			IsOpen: r.Pending > 0 || !r.Finished, Hidden: r.Warnings[event.WarningOwnJobID],
 		},
 		Project: &verify.Queries{Asker: asker, ID: r.ID}, Rejects: o.Rejects, Dir: o.Dir, EveryUUID: o.EveryUUID,
-		Wait: o.Wait, Patience: o.Patience, Now: c.core.now,
+		Wait: o.Wait, Patience: o.Patience, Now: inside.Now,
 		Progress: func(p verify.Progress) {
-			c.core.hook(ctx, o.OnProgress != nil, func() { o.OnProgress(VerifyProgress(p)) })
+			inside.Hook(ctx, o.OnProgress != nil, func() { o.OnProgress(VerifyProgress(p)) })
 		},
 	}
 	for i, d := range r.Days {
 		row := verify.Row{Key: verify.Key{Period: d.Day, Name: d.Event}, Acknowledged: d.Acknowledged, Unconfirmed: d.Unconfirmed}
 		if err := row.Sum.UnmarshalText([]byte(d.Digest)); err != nil {
-			return config, &InputError{Op: ops.Verify, Field: "receipt.Days", Value: d.Digest, Want: "the receipt as Import returned it: " + err.Error()}
+			return config, &hogapi.InputError{Op: ops.Verify, Field: "receipt.Days", Value: d.Digest, Want: "the receipt as Import returned it: " + err.Error()}
 		}
 		config.Rows[i] = row
 	}
@@ -156,11 +163,11 @@ func (c *Client) verifyConfig(ctx context.Context, r Receipt, o VerifyOptions) (
 }
 
 // check refuses a source, an ID and a gate that no import takes. verify.Verify checks the other options.
-func (o VerifyOptions) check(r Receipt) error {
+func (o VerifyOptions) check(r event.Receipt) error {
 	if o.Source != nil && !canBeRead(o.Source) {
-		return &InputError{Op: ops.Verify, Field: "VerifyOptions.Source", Want: "a source with a function to read, or none"}
+		return &hogapi.InputError{Op: ops.Verify, Field: "VerifyOptions.Source", Want: "a source with a function to read, or none"}
 	}
-	if err := checkImportID(ops.Verify, "receipt.ID", r.ID); err != nil {
+	if err := bridge.CheckImportID(ops.Verify, "receipt.ID", r.ID); err != nil {
 		return err
 	}
 	if files, ok := unwrap[*formatSource](o.Source); ok {
@@ -169,21 +176,28 @@ func (o VerifyOptions) check(r Receipt) error {
 		}
 	}
 	if o.MaxBytesRead < 0 {
-		return &InputError{Op: ops.Verify, Field: "VerifyOptions.MaxBytesRead", Value: strconv.FormatInt(o.MaxBytesRead, 10), Want: "a number of bytes, or 0 for no limit"}
+		return &hogapi.InputError{Op: ops.Verify, Field: "VerifyOptions.MaxBytesRead", Value: strconv.FormatInt(o.MaxBytesRead, 10), Want: "a number of bytes, or 0 for no limit"}
 	}
-	return o.Gate.check(ops.Verify)
+	_, err := o.rules("")
+	return err
+}
+
+// rules returns the rules by which the events were sent.
+func (o VerifyOptions) rules(p event.Protocol) (wire.Rules, error) {
+	return bridge.Rules(ops.Verify, o.Gate, wire.RulesOf(p), time.Now)
 }
 
 // sent yields the events that an import with this receipt has settled, as they were sent.
-func (o VerifyOptions) sent(ctx context.Context, r Receipt) iter.Seq2[verify.Event, error] {
-	ctx = readOnly(ctx, func(Warning, string) {})
+func (o VerifyOptions) sent(ctx context.Context, r event.Receipt) iter.Seq2[verify.Event, error] {
+	ctx = readOnly(ctx, func(event.Warning, string) {})
 	return func(yield func(verify.Event, error) bool) {
-		events := newRehearsal(r.ID, o.Gate, r.Protocol, o.Source, maphash.MakeSeed())
+		rules, _ := o.rules(r.Protocol)
+		events := newRehearsal(r.ID, rules, o.Source, maphash.MakeSeed())
 		if r.Rejects[event.ReasonNoIdentity] == 0 || r.Last.Key == "" { // an older release may have sent it
 			events.events.AllowKeyless()
 		}
 		isLast := false
-		for ev, err := range o.Source.Events(ctx, Position{}) {
+		for ev, err := range o.Source.Events(ctx, event.Position{}) {
 			if ctx.Err() != nil {
 				err = context.Cause(ctx)
 			} else if isLast && ev.Position != r.Last {

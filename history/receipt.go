@@ -1,8 +1,9 @@
-package hogapi
+package history
 
 import (
 	"encoding/json"
 
+	"github.com/hogapi/hogapi/event"
 	"github.com/hogapi/hogapi/internal/ledger"
 	"github.com/hogapi/hogapi/internal/queries"
 	"github.com/hogapi/hogapi/internal/verify"
@@ -31,7 +32,7 @@ func (q Query) String() string { return queries.Query(q).String() }
 // by their property $import_job_id. It does not find an event that has an $import_job_id of its own
 // ([event.WarningOwnJobID]), nor events from which the service removes properties, such as $feature_flag_called. If
 // no event was acknowledged, the query is the zero Query.
-func TotalQuery(r Receipt) Query {
+func TotalQuery(r event.Receipt) Query {
 	if r.Acknowledged == 0 {
 		return Query{}
 	}
@@ -41,9 +42,9 @@ func TotalQuery(r Receipt) Query {
 // CountQueries returns the queries that count the events of this import by day and name: one query for each
 // month in UTC that has events, oldest first. A row has utc_day, event_name, copies and uuids; uuids should
 // equal Acknowledged of the row in Days or, if Days was rolled up, add up to it. Equal counts do not prove that
-// the events are the same; [Client.Verify] compares digests too. The service's days begin in 1970. An answer
+// the events are the same; [Verify] compares digests too. The service's days begin in 1970. An answer
 // with 50,000 rows may be incomplete. [TotalQuery] describes the events that a query does not find.
-func CountQueries(r Receipt) []Query {
+func CountQueries(r event.Receipt) []Query {
 	if r.Acknowledged == 0 {
 		return nil
 	}
@@ -64,7 +65,7 @@ func CountQueries(r Receipt) []Query {
 // texts. It begins after the uuid with the text after. Begin with "", and continue after the last uuid of an
 // answer while answers have 10,000 rows. For the row "other", which counts the events of several names, the
 // query is the zero Query.
-func UUIDQuery(r Receipt, row DayCount, after string) Query {
+func UUIDQuery(r event.Receipt, row event.DayCount, after string) Query {
 	if row.Day == ledger.Other {
 		return Query{}
 	}

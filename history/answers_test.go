@@ -1,4 +1,4 @@
-package hogapi
+package history
 
 import (
 	"context"
@@ -18,16 +18,17 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/event"
 	"github.com/hogapi/hogapi/internal/uuidsum"
 )
 
 // receiptOfMarch is the receipt of 31 events, one a day.
-func receiptOfMarch() Receipt {
+func receiptOfMarch() event.Receipt {
 	at := time.Date(1999, 3, 1, 0, 0, 0, 0, time.UTC)
-	r := Receipt{ID: "hogapi-march", Finished: true, Read: 31, Acknowledged: 31, Oldest: at, Newest: at.AddDate(0, 0, 30), LastAcknowledged: at.AddDate(0, 1, 0)}
+	r := event.Receipt{ID: "hogapi-march", Finished: true, Read: 31, Acknowledged: 31, Oldest: at, Newest: at.AddDate(0, 0, 30), LastAcknowledged: at.AddDate(0, 1, 0)}
 	for i := range 31 {
-		r.Days = append(r.Days, DayCount{Day: at.AddDate(0, 0, i).Format(time.DateOnly), Event: "e", Acknowledged: 1, Digest: marchDigest(i)})
+		r.Days = append(r.Days, event.DayCount{Day: at.AddDate(0, 0, i).Format(time.DateOnly), Event: "e", Acknowledged: 1, Digest: marchDigest(i)})
 	}
 	return r
 }
@@ -48,7 +49,7 @@ type asked struct {
 }
 
 // march answers a count with one event a day, as the service does; the script may answer instead. It demands one query at a time.
-func march(t *testing.T, script func(n int, q asked) (status int, body string)) (*Client, *[]asked) {
+func march(t *testing.T, script func(n int, q asked) (status int, body string)) (*hogapi.Client, *[]asked) {
 	t.Helper()
 	var all []asked
 	atOnce := 0
@@ -100,7 +101,7 @@ func answerOf(q asked) string {
 // The request is as the service's documentation has it: values, and no text that was put together.
 func TestVerifyRequest(t *testing.T) {
 	client, all := march(t, nil)
-	v, err := client.Verify(t.Context(), receiptOfMarch(), nil)
+	v, err := Verify(t.Context(), client, receiptOfMarch(), nil)
 	require.NoError(t, err)
 	assert.True(t, v.Complete(), "%v", v)
 	assert.EqualValues(t, 31, v.Seen)
@@ -143,7 +144,7 @@ func TestVerifyHalves(t *testing.T) {
 				return 0, ""
 			})
 			begin := time.Now()
-			v, err := client.Verify(t.Context(), receiptOfMarch(), nil)
+			v, err := Verify(t.Context(), client, receiptOfMarch(), nil)
 			require.NoError(t, err)
 			assert.True(t, v.Complete(), "%v", v)
 			assert.Len(t, *all, tt.asked, "31 days, halved until there are few enough: no window twice")
@@ -175,7 +176,7 @@ func TestVerifyWrongAnswers(t *testing.T) {
 	} {
 		t.Run(name, bubble(func(t *testing.T) {
 			client, _ := march(t, func(int, asked) (int, string) { return tt.status, tt.body })
-			v, err := client.Verify(t.Context(), receiptOfMarch(), nil)
+			v, err := Verify(t.Context(), client, receiptOfMarch(), nil)
 			require.NoError(t, err)
 			assert.Equal(t, VerificationUnknown, v.State, "%v", v)
 			assert.False(t, v.Complete())
@@ -194,20 +195,20 @@ func TestVerifyErrors(t *testing.T) {
 		is   error
 		want string
 	}{
-		401: {"authentication_failed", ErrUnauthorized, "personal API key"},
-		403: {"permission_denied", ErrForbidden, "query:read"},
-		404: {"not_found", ErrNotFound, "not found"},
+		401: {"authentication_failed", hogapi.ErrUnauthorized, "personal API key"},
+		403: {"permission_denied", hogapi.ErrForbidden, "query:read"},
+		404: {"not_found", hogapi.ErrNotFound, "not found"},
 	} {
 		client, _ := march(t, func(int, asked) (int, string) {
 			return status, fmt.Sprintf(`{"type":"x","code":%q,"detail":"it was not found"}`, tt.code)
 		})
-		_, err := client.Verify(t.Context(), receiptOfMarch(), nil)
+		_, err := Verify(t.Context(), client, receiptOfMarch(), nil)
 		require.ErrorIs(t, err, tt.is)
 		assert.ErrorContains(t, err, tt.want)
 	}
 	client, all := march(t, nil)
-	_, err := client.Verify(nil, receiptOfMarch(), nil) //nolint:staticcheck // on purpose
-	require.ErrorIs(t, err, ErrInvalid)
+	_, err := Verify(nil, client, receiptOfMarch(), nil) //nolint:staticcheck // on purpose
+	require.ErrorIs(t, err, hogapi.ErrInvalid)
 	assert.Empty(t, *all)
 }
 
@@ -218,8 +219,8 @@ func TestVerifyUnreachable(t *testing.T) {
 		client := newFakeClient(t, roundTrip(func(*http.Request) (*http.Response, error) {
 			tries++
 			return nil, &net.OpError{Op: "dial", Net: "tcp", Err: errCut}
-		}), WithRetryPolicy(RetryPolicy{MaxTries: 1}))
-		v, err := client.Verify(t.Context(), receiptOfMarch(), nil)
+		}), hogapi.WithRetryPolicy(hogapi.RetryPolicy{MaxTries: 1}))
+		v, err := Verify(t.Context(), client, receiptOfMarch(), nil)
 		require.NoError(t, err)
 		assert.Equal(t, VerificationUnknown, v.State)
 		assert.Equal(t, 1, tries, "of 3 windows")
@@ -234,10 +235,10 @@ func TestVerifyStates(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		receipt := receiptOfMarch()
 		receipt.Days[4].Acknowledged += 2
-		receipt.Days = append(receipt.Days, DayCount{Day: "1999-03-05", Event: "$exception", Acknowledged: 2}, DayCount{Day: "1999-03-06", Event: "r", Rejected: 9})
+		receipt.Days = append(receipt.Days, event.DayCount{Day: "1999-03-05", Event: "$exception", Acknowledged: 2}, event.DayCount{Day: "1999-03-06", Event: "r", Rejected: 9})
 		receipt.Acknowledged += 4
 		client, _ := march(t, nil)
-		v, err := client.Verify(t.Context(), receipt, &VerifyOptions{Wait: true})
+		v, err := Verify(t.Context(), client, receipt, &VerifyOptions{Wait: true})
 		require.NoError(t, err)
 		assert.Equal(t, VerificationMissing, v.State)
 		assert.EqualValues(t, 2, v.MissingEvents)
@@ -251,8 +252,8 @@ func TestVerifyStates(t *testing.T) {
 		assert.Equal(t, map[VerificationState]int{VerificationComplete: 30, VerificationMissing: 1, VerificationUnknown: 1}, states)
 		assert.Equal(t, 7, v.Looks, "the import ended long ago: an hour is enough, after 0, 1, 3, 7, 15, 31 and 61 minutes")
 
-		receipt.Warnings = map[Warning]int64{event.WarningOwnJobID: 2}
-		v, err = client.Verify(t.Context(), receipt, &VerifyOptions{Wait: true})
+		receipt.Warnings = map[event.Warning]int64{event.WarningOwnJobID: 2}
+		v, err = Verify(t.Context(), client, receipt, &VerifyOptions{Wait: true})
 		require.NoError(t, err)
 		assert.Equal(t, VerificationUnknown, v.State, "counting cannot find them")
 		assert.Contains(t, v.String(), "2 events of the import have an $import_job_id of their own")
@@ -262,14 +263,14 @@ func TestVerifyStates(t *testing.T) {
 // A stored Verification is read again as it was; another text is refused.
 func TestVerificationJSON(t *testing.T) {
 	client, _ := march(t, nil)
-	v, err := client.Verify(t.Context(), receiptOfMarch(), nil)
+	v, err := Verify(t.Context(), client, receiptOfMarch(), nil)
 	require.NoError(t, err)
 	raw, err := json.Marshal(v)
 	require.NoError(t, err)
 	var again Verification
 	require.NoError(t, json.Unmarshal(raw, &again))
 	assert.Equal(t, v, &again)
-	require.ErrorIs(t, json.Unmarshal([]byte(`{}`), &again), ErrInvalid, "an empty object is not complete")
+	require.ErrorIs(t, json.Unmarshal([]byte(`{}`), &again), hogapi.ErrInvalid, "an empty object is not complete")
 	var none *Verification
 	assert.False(t, none.Complete())
 }
@@ -279,10 +280,10 @@ func marchID(i int) uuid.UUID { return uuid.UUID{0: 0xab, 6: 0x40, 8: 0x80, 15: 
 // Verify reads no events after the last settled one: events that a source has gained since the import are not missing.
 func TestVerifyReadsWhatWasImported(t *testing.T) {
 	receipt := receiptOfMarch()
-	receipt.Last = Position{Key: "rules", Offset: 31}
-	var events []Event
+	receipt.Last = event.Position{Key: "rules", Offset: 31}
+	var events []event.Event
 	for i := range 32 { // one more came after the import
-		events = append(events, Event{Name: "e", DistinctID: "d", Timestamp: time.Date(1999, 3, min(i+1, 31), 0, 0, 0, 0, time.UTC), UUID: marchID(i)})
+		events = append(events, event.Event{Name: "e", DistinctID: "d", Timestamp: time.Date(1999, 3, min(i+1, 31), 0, 0, 0, 0, time.UTC), UUID: marchID(i)})
 	}
 	sent := walked(t, (VerifyOptions{Source: sourceOf(events...)}).sent(t.Context(), receipt))
 	require.Len(t, sent, 31)
@@ -290,8 +291,8 @@ func TestVerifyReadsWhatWasImported(t *testing.T) {
 		assert.Equal(t, marchID(i), ev.ID)
 	}
 	broken := errors.New("the tape broke")
-	for _, err := range (VerifyOptions{Source: SourceFunc("broken", func(context.Context, Position) iter.Seq2[Event, error] {
-		return func(yield func(Event, error) bool) { yield(Event{}, broken) }
+	for _, err := range (VerifyOptions{Source: Func("broken", func(context.Context, event.Position) iter.Seq2[event.Event, error] {
+		return func(yield func(event.Event, error) bool) { yield(event.Event{}, broken) }
 	})}).sent(t.Context(), receipt) {
 		require.ErrorIs(t, err, broken)
 	}

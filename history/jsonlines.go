@@ -1,4 +1,4 @@
-package hogapi
+package history
 
 import (
 	"cmp"
@@ -8,6 +8,7 @@ import (
 	"iter"
 
 	"github.com/hogapi/hogapi/event"
+	"github.com/hogapi/hogapi/internal/bridge"
 	"github.com/hogapi/hogapi/internal/inside"
 	"github.com/hogapi/hogapi/internal/lines"
 	"github.com/hogapi/hogapi/internal/mask"
@@ -16,7 +17,7 @@ import (
 	"github.com/hogapi/hogapi/internal/wire"
 )
 
-// JSONLinesFile returns a source that reads files with one JSON object a line, in the given order. It is the
+// JSONLines returns a source that reads files with one JSON object a line, in the given order. It is the
 // format of the service's own managed migrations:
 //
 //	{"event":"order placed","distinct_id":"ann","timestamp":"2024-05-01T12:30:00+02:00","properties":{"price":12.5}}
@@ -25,9 +26,9 @@ import (
 // null, and except for sent_at, which is not sent, and for "$reject", which [RejectFile] writes and which a
 // complete event may keep. The distinct_id may be in the properties instead, and may be a whole number. Times
 // are in RFC 3339, with an offset. Properties are sent as they are, with all digits of their numbers, and with
-// the properties that [Client.Import] adds.
+// the properties that [Import] adds.
 //
-// Files may be packed with gzip, zstd or zip, which is recognized by their content: see [FileSource]. Blank
+// Files may be packed with gzip, zstd or zip, which is recognized by their content: see [Files]. Blank
 // lines, a byte order mark and CRLF are allowed. A line that makes no event, or has more than 1 MiB, becomes a
 // [BadEvent] that names the line and has its uuid if that can be read; the import continues. The following
 // faults stop the import, with the name of the file and the number of the line:
@@ -37,7 +38,7 @@ import (
 //   - a last line without an end: it is still being written, or was cut off
 //   - 512 zero bytes in a row: the file was not written completely, or copied with a hole
 //
-// A packed file, or a member of a zip file, with a packed size of up to ImportOptions.VerifyArchiveBytes is
+// A packed file, or a member of a zip file, with a packed size of up to Options.VerifyArchiveBytes is
 // read to its end before its first event is sent, unless it is a pipe. So no event of it is sent if it is
 // damaged.
 //
@@ -51,13 +52,13 @@ import (
 // import notices only that the file becomes shorter or that its first 64 KiB change.
 //
 // When the context ends, the file is closed, which also ends a blocked read of a pipe.
-func JSONLinesFile(paths ...string) Source { return &jsonLines{lineFiles{lines.NewFiles(paths)}} }
+func JSONLines(paths ...string) Source { return &jsonLines{lineFiles{lines.NewFiles(paths)}} }
 
 const longestLine = 1 << 20
 
 type jsonLines struct{ lineFiles }
 
-func (s *jsonLines) Events(ctx context.Context, after Position) iter.Seq2[Event, error] {
+func (s *jsonLines) Events(ctx context.Context, after event.Position) iter.Seq2[event.Event, error] {
 	return s.walk(ctx, after, lines.Options{}, func() lineFunc { return newLineParser().events })
 }
 
@@ -68,7 +69,7 @@ func trusts(s Source) bool {
 }
 
 // lineFunc returns the events of a record. They are valid until the next call. An error is fatal.
-type lineFunc func(f *lines.File, l lines.Line) ([]Event, error)
+type lineFunc func(f *lines.File, l lines.Line) ([]event.Event, error)
 
 // lineFiles is a source of files of lines, or of other records.
 type lineFiles struct{ *lines.Files }
@@ -77,13 +78,13 @@ func (s lineFiles) files() []string { return s.Paths() }
 
 func (s lineFiles) hasGrown(from string) bool { return s.HasGrown(from) }
 
-func (s lineFiles) fingerprint(at Position) lines.Fingerprint {
+func (s lineFiles) fingerprint(at event.Position) lines.Fingerprint {
 	return s.Fingerprint(at.Key, at.Offset)
 }
 
 // walk yields the events of all lines after a position. Each walk has a lineFunc of its own.
-func (s lineFiles) walk(ctx context.Context, after Position, o lines.Options, begin func() lineFunc) iter.Seq2[Event, error] {
-	return func(yield func(Event, error) bool) {
+func (s lineFiles) walk(ctx context.Context, after event.Position, o lines.Options, begin func() lineFunc) iter.Seq2[event.Event, error] {
+	return func(yield func(event.Event, error) bool) {
 		o.Layout, o.Longest = lines.Lines, cmp.Or(o.Longest, longestLine)
 		w, notes := lines.Walk{Options: o}, notesOf(ctx)
 		w.Copied = func(name, earlier string) {
@@ -94,7 +95,7 @@ func (s lineFiles) walk(ctx context.Context, after Position, o lines.Options, be
 	}
 }
 
-func (s lineFiles) walkAs(ctx context.Context, after Position, w lines.Walk, events lineFunc, yield func(Event, error) bool) {
+func (s lineFiles) walkAs(ctx context.Context, after event.Position, w lines.Walk, events lineFunc, yield func(event.Event, error) bool) {
 	notes := notesOf(ctx)
 	w.Verify, w.IsTrial = notes.verifyArchives, notes.isCheck
 	if notes.resumed != nil && !after.IsZero() && after == notes.resumed.State.Position {
@@ -103,11 +104,11 @@ func (s lineFiles) walkAs(ctx context.Context, after Position, w lines.Walk, eve
 	w.Take = func(f *lines.File, l lines.Line) bool {
 		made, err := events(f, l)
 		if err != nil {
-			yield(Event{}, err)
+			yield(event.Event{}, err)
 			return false
 		}
 		for _, ev := range made {
-			ev.Position = Position{Key: f.Name(), Offset: l.End}
+			ev.Position = event.Position{Key: f.Name(), Offset: l.End}
 			from := ev.Inside(inside.Key{})
 			from.File, from.Line = f, l.Number
 			if !yield(ev, nil) {
@@ -117,54 +118,54 @@ func (s lineFiles) walkAs(ctx context.Context, after Position, w lines.Walk, eve
 		return true
 	}
 	if err := s.Read(ctx, after.Key, after.Offset, w); err != nil {
-		yield(Event{}, linesError(err, after, notes.resumed))
+		yield(event.Event{}, linesError(err, after, notes.resumed))
 	}
 }
 
 // linesError returns an error of internal/lines as one of this package.
-func linesError(err error, after Position, resumed *savedState) error {
+func linesError(err error, after event.Position, resumed *savedState) error {
 	switch {
 	case errors.Is(err, lines.ErrNoPosition):
 		return fmt.Errorf("there is no position %s in these files", after)
 	case errors.Is(err, lines.ErrOtherFile), errors.Is(err, lines.ErrReplaced):
-		return stateFileError(resume.Unfit(resume.FieldSource, resumed.Source, fmt.Sprintf("the file %q as it was: %v. "+
+		return bridge.FileError(resume.Unfit(resume.FieldSource, resumed.Source, fmt.Sprintf("the file %q as it was: %v. "+
 			"If it is another file of the same name, import it with an ID and a checkpoint of its own", after.Key, err)))
 	}
-	return stateFileError(err)
+	return bridge.FileError(err)
 }
 
 // lineParser converts lines to events. It is not safe for concurrent use.
 type lineParser struct {
 	wire *wire.LineParser
-	made [1]Event // see events
+	made [1]event.Event // see events
 }
 
 func newLineParser() *lineParser {
 	return &lineParser{wire: wire.NewLineParser(statefile.CheckCorrected)}
 }
 
-func (p *lineParser) events(_ *lines.File, l lines.Line) ([]Event, error) {
+func (p *lineParser) events(_ *lines.File, l lines.Line) ([]event.Event, error) {
 	p.made[0] = p.event(l)
 	return p.made[:], nil
 }
 
-func (p *lineParser) event(l lines.Line) Event {
+func (p *lineParser) event(l lines.Line) event.Event {
 	if !l.Long {
 		return p.eventOf(l.Text)
 	}
-	ev := BadEvent(Position{}, l.Text, fmt.Errorf("the line has %d bytes, and at most %d are read%s", l.Length, longestLine, wire.Hint(l.Text)))
+	ev := event.Bad(event.Position{}, l.Text, fmt.Errorf("the line has %d bytes, and at most %d are read%s", l.Length, longestLine, wire.Hint(l.Text)))
 	ev.UUID, ev.Inside(inside.Key{}).Cut = wire.SalvageUUID(l.Beginning()), l.Cut
 	return ev
 }
 
 // eventOf returns the event of a record, or a bad one. It is valid until the next call.
-func (p *lineParser) eventOf(text []byte) (ev Event) {
+func (p *lineParser) eventOf(text []byte) (ev event.Event) {
 	f, err := p.wire.Parse(text)
 	if err == nil {
 		ev.Name, ev.DistinctID, ev.Timestamp, ev.UUID = f.Name, f.DistinctID, f.Timestamp, f.UUID
 		ev.RawProperties, ev.Inside(inside.Key{}).Noted = f.RawProperties, f.Noted
 	} else {
-		ev = BadEvent(Position{}, text, err)
+		ev = event.Bad(event.Position{}, text, err)
 		ev.UUID = wire.SalvageUUID(text)
 	}
 	ev.Inside(inside.Key{}).Record = text

@@ -1,4 +1,4 @@
-package hogapi
+package history
 
 import (
 	"cmp"
@@ -6,11 +6,14 @@ import (
 	"fmt"
 	"io/fs"
 	"iter"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/google/uuid"
 
+	"github.com/hogapi/hogapi/event"
+	"github.com/hogapi/hogapi/internal/bridge"
 	"github.com/hogapi/hogapi/internal/errtext"
 	"github.com/hogapi/hogapi/internal/inside"
 	"github.com/hogapi/hogapi/internal/lines"
@@ -21,8 +24,8 @@ import (
 	"github.com/hogapi/hogapi/ops"
 )
 
-// FileSource returns a source that reads files of a format, in the given order. A path may be a pattern of
-// [path/filepath.Match]. FileSource looks up the files of a pattern once; they are read in the order of their
+// Files returns a source that reads files of a format, in the given order. A path may be a pattern of
+// [path/filepath.Match]. Files looks up the files of a pattern once; they are read in the order of their
 // names, with numbers in names compared by value.
 //
 // Files may be packed with gzip, zstd or zip, under any name. A zip file may hold plain, gzip and zstd files,
@@ -37,7 +40,7 @@ import (
 // in different files are one event: [Check] counts them as DoubleUUIDs.
 //
 // A position is the path of the file, below the folder that all files share, and the byte offset after the
-// record in the unpacked text; in a zip file the path is "archive.zip!/member". [JSONLinesFile] describes how
+// record in the unpacked text; in a zip file the path is "archive.zip!/member". [JSONLines] describes how
 // an import resumes, pipes, and files that grow, change or are damaged. The following stop an import, with the
 // name of the file and the number of the line or record:
 //
@@ -51,17 +54,17 @@ import (
 //   - a panic in a function of the format
 //
 // Any other bad record becomes a reject. The [RejectFile] has the record as it was read, or the JSON object of
-// a row: give Convert to [RejectedRecords] to import it again, with the same uuid.
-func FileSource(format Format, pathsOrPatterns ...string) Source {
-	return FileSourceFS(lines.Disk{}, format, pathsOrPatterns...)
+// a row: give Convert to [Rejected] to import it again, with the same uuid.
+func Files(format Format, pathsOrPatterns ...string) Source {
+	return FilesFS(lines.Disk{}, format, pathsOrPatterns...)
 }
 
-// FileSourceFS is [FileSource] for the files of a file system. If its files do not implement [io.ReaderAt], a
+// FilesFS is [Files] for the files of a file system. If its files do not implement [io.ReaderAt], a
 // resume reads a file from its start, and zip files cannot be read. If the fs.FileInfo of a file has a method
 // Version() string that identifies its content, an import resumes only in the same version of the file. If the
 // file system has a method Glob, an error of Glob ends the import; for other file systems, errors while files
 // are looked up are ignored, as [fs.Glob] describes.
-func FileSourceFS(fsys fs.FS, format Format, pathsOrPatterns ...string) Source {
+func FilesFS(fsys fs.FS, format Format, pathsOrPatterns ...string) Source {
 	paths, err := lines.Find(fsys, pathsOrPatterns)
 	return &formatSource{lineFiles{lines.NewFilesOf(fsys, paths)}, format, err}
 }
@@ -90,11 +93,11 @@ func (s *formatSource) files() []string {
 
 const longestRecord = 8 << 20
 
-func (s *formatSource) Events(ctx context.Context, after Position) iter.Seq2[Event, error] {
+func (s *formatSource) Events(ctx context.Context, after event.Position) iter.Seq2[event.Event, error] {
 	if err := s.check(); err != nil {
-		return pages.Failed[Event](err)
+		return pages.Failed[event.Event](err)
 	}
-	return func(yield func(Event, error) bool) {
+	return func(yield func(event.Event, error) bool) {
 		walk := &formatWalk{format: s.format}
 		w := lines.Walk{Lead: &lines.Lead{Begin: walk.begin, Passed: walk.passed}}
 		w.Options = lines.Options{Layout: lines.Layout(s.format.Layout), Columns: s.format.Columns, CheckColumns: s.format.CheckColumns, KeepNulls: s.format.KeepNulls, Longest: longestRecord}
@@ -112,19 +115,19 @@ func (s *formatSource) Contents() ([]lines.Content, error) {
 
 func (s *formatSource) check() error {
 	if s.unfit != nil {
-		return linesError(s.unfit, Position{}, nil)
+		return linesError(s.unfit, event.Position{}, nil)
 	}
 	return s.format.check()
 }
 
-// Record is a record that the function of a [RecordSource] yields.
+// Record is a record that the function of a [Records] yields.
 type Record struct {
-	Raw      []byte   // a JSON value, valid until the next record is asked for
-	Position Position // the name of its file or table, and its number there, counted from 1
-	Err      error    // why Raw is not a record, such as text that is not UTF-8: it becomes a reject
+	Raw      []byte         // a JSON value, valid until the next record is asked for
+	Position event.Position // the name of its file or table, and its number there, counted from 1
+	Err      error          // why Raw is not a record, such as text that is not UTF-8: it becomes a reject
 }
 
-// RecordSource is [FileSource] for records that a function reads, for example from binary files. Their events,
+// Records is [Files] for records that a function reads, for example from binary files. Their events,
 // uuids and rejects are the same as those of a JSON file with these records. The name identifies the files or
 // the table, and must be the same in every run.
 //
@@ -133,12 +136,12 @@ type Record struct {
 // same positions. An error ends the import; it must be the last value and should name the file. When an import
 // resumes, it also reads some records before the position again, to count equal records. The function must
 // return when ctx ends.
-func RecordSource(name string, format Format, read func(ctx context.Context, after Position) iter.Seq2[Record, error]) Source {
-	return SourceFunc(format.nameOf(name), func(ctx context.Context, after Position) iter.Seq2[Event, error] {
-		return func(yield func(Event, error) bool) {
+func Records(name string, format Format, read func(ctx context.Context, after event.Position) iter.Seq2[Record, error]) Source {
+	return Func(format.nameOf(name), func(ctx context.Context, after event.Position) iter.Seq2[event.Event, error] {
+		return func(yield func(event.Event, error) bool) {
 			walk := &formatWalk{format: format}
 			if err := walk.records(ctx, read, after, yield); err != nil {
-				yield(Event{}, err)
+				yield(event.Event{}, err)
 			}
 		}
 	})
@@ -165,7 +168,7 @@ func (w *formatWalk) passed(f *lines.File, l lines.Line) (enough bool) {
 	return w.equals.IsSettled()
 }
 
-func (w *formatWalk) events(f *lines.File, l lines.Line) ([]Event, error) {
+func (w *formatWalk) events(f *lines.File, l lines.Line) ([]event.Event, error) {
 	if f != w.file {
 		w.begin(f)
 	}
@@ -187,7 +190,7 @@ func (w *formatWalk) events(f *lines.File, l lines.Line) ([]Event, error) {
 		}
 	}
 	w.equals.Pass(at)
-	var origin Position
+	var origin event.Position
 	if !isSkipped {
 		digest := w.digests.Of(l.Beginning())
 		origin.Key = digest.String()
@@ -204,7 +207,7 @@ func (w *formatWalk) events(f *lines.File, l lines.Line) ([]Event, error) {
 }
 
 // made returns the events of a record, or a bad one.
-func (w *formatWalk) made(f *lines.File, l lines.Line) (made []Event) {
+func (w *formatWalk) made(f *lines.File, l lines.Line) (made []event.Event) {
 	defer func() {
 		if p := recover(); p != nil {
 			w.failed = errtext.Panic(p, "the format's function")
@@ -224,7 +227,7 @@ func (w *formatWalk) made(f *lines.File, l lines.Line) (made []Event) {
 		}
 	}
 	if err != nil {
-		made = []Event{BadEvent(Position{}, l.Text, err)}
+		made = []event.Event{event.Bad(event.Position{}, l.Text, err)}
 	}
 	if w.format.ID != nil && made[0].UUID == uuid.Nil && !l.Long && l.Fault == nil {
 		made[0].UUID = w.format.ID(l.Text)
@@ -232,9 +235,9 @@ func (w *formatWalk) made(f *lines.File, l lines.Line) (made []Event) {
 	return made
 }
 
-type recordsAfter func(ctx context.Context, after Position) iter.Seq2[Record, error]
+type recordsAfter func(ctx context.Context, after event.Position) iter.Seq2[Record, error]
 
-func (w *formatWalk) records(ctx context.Context, read recordsAfter, after Position, yield func(Event, error) bool) error {
+func (w *formatWalk) records(ctx context.Context, read recordsAfter, after event.Position, yield func(event.Event, error) bool) error {
 	if err := w.format.check(); err != nil {
 		return err
 	}
@@ -268,10 +271,10 @@ func (w *formatWalk) records(ctx context.Context, read recordsAfter, after Posit
 const firstLead = 1 << 10
 
 // lead reads the records before a position again, as far back as they matter.
-func (w *formatWalk) lead(ctx context.Context, read recordsAfter, position Position) error {
+func (w *formatWalk) lead(ctx context.Context, read recordsAfter, position event.Position) error {
 	for back := int64(firstLead); !position.IsZero(); back *= 8 {
 		w.begin(nil)
-		from := Position{Key: position.Key, Offset: max(position.Offset-back, 0)}
+		from := event.Position{Key: position.Key, Offset: max(position.Offset-back, 0)}
 		for r, err := range read(ctx, from) {
 			if err != nil {
 				return err
@@ -289,9 +292,9 @@ func (w *formatWalk) lead(ctx context.Context, read recordsAfter, position Posit
 }
 
 // Format converts the records of files to events. It is all that an import of another vendor's files needs:
-// [FileSource] does the rest.
+// [Files] does the rest.
 //
-//	visits := hogapi.Format{Name: "visits", Convert: func(record []byte) ([]hogapi.Event, error) {
+//	visits := Format{Name: "visits", Convert: func(record []byte) ([]hogapi.Event, error) {
 //		var v struct{ Page, Visitor string; Time time.Time }
 //		if err := json.Unmarshal(record, &v); err != nil {
 //			return nil, err
@@ -326,8 +329,8 @@ type Format struct {
 	// Convert must be a pure function: in every run it must return the same events for the same record, regardless
 	// of the records before it. Several goroutines may call it at the same time. The events may share the bytes of
 	// the record; Convert must neither change these bytes nor keep them elsewhere. The events need no Position. An
-	// event without a UUID gets one that is derived from the record: see [FileSource].
-	Convert func(record []byte) ([]Event, error)
+	// event without a UUID gets one that is derived from the record: see [Files].
+	Convert func(record []byte) ([]event.Event, error)
 
 	// ID returns the uuid of a record that has an id of the vendor, and the zero UUID for other records. The first
 	// event of the record gets this uuid. A record that Convert rejects gets it too, so it stays one event
@@ -356,9 +359,9 @@ func (f Format) nameOf(files string) string {
 }
 
 func (f Format) check() error {
-	return refused(ops.Import, cmp.Or(
+	return bridge.Refused(ops.Import, cmp.Or(
 		outgoing.If(f.Name == "", "Format.Name", "", `a name that stays the same, such as "mixpanel"`),
 		outgoing.If(f.Convert == nil, "Format.Convert", "", "a function that makes events of a record"),
-		outgoing.If(!isKnown(f.Layout, layouts), "Format.Layout", string(f.Layout), "LayoutAny, LayoutJSON, LayoutCSV or LayoutTSV"),
+		outgoing.If(!slices.Contains(layouts, f.Layout), "Format.Layout", string(f.Layout), "LayoutAny, LayoutJSON, LayoutCSV or LayoutTSV"),
 	))
 }

@@ -1,4 +1,4 @@
-package hogapi_test
+package history_test
 
 import (
 	"context"
@@ -15,20 +15,21 @@ import (
 
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/event"
+	"github.com/hogapi/hogapi/history"
 	"github.com/hogapi/hogapi/hogapitest"
 )
 
 // Past events of any origin are imported as a Source: events in a fixed order, each with its position.
-func ExampleClient_Import() {
+func ExampleImport() {
 	client, server := importClient()
 	begin := time.Date(2024, 2, 27, 9, 0, 0, 0, time.UTC)
-	source := hogapi.SourceFunc("sign-ups", func(_ context.Context, after hogapi.Position) iter.Seq2[hogapi.Event, error] {
-		return func(yield func(hogapi.Event, error) bool) {
+	source := history.Func("sign-ups", func(_ context.Context, after event.Position) iter.Seq2[event.Event, error] {
+		return func(yield func(event.Event, error) bool) {
 			for n := after.Offset + 1; n <= 5; n++ {
-				ev := hogapi.Event{
+				ev := event.Event{
 					Name: "signed up", DistinctID: fmt.Sprintf("user-%d", n), Timestamp: begin.AddDate(0, 0, int(n)),
 					Properties: map[string]any{"plan": "free"},
-					Position:   hogapi.Position{Key: "sign-ups", Offset: n}, // the uuid is derived from it, so a second run sends the same events
+					Position:   event.Position{Key: "sign-ups", Offset: n}, // the uuid is derived from it, so a second run sends the same events
 				}
 				if n == 3 {
 					ev.DistinctID = "" // the service would drop this one
@@ -40,9 +41,9 @@ func ExampleClient_Import() {
 		}
 	})
 
-	receipt, err := client.Import(context.Background(), source, &hogapi.ImportOptions{
+	receipt, err := history.Import(context.Background(), client, source, &history.Options{
 		ID: "sign-ups-2024",
-		Rejects: hogapi.RejectFunc(func(_ context.Context, r hogapi.Reject) error {
+		Rejects: hogapi.RejectFunc(func(_ context.Context, r event.Reject) error {
 			fmt.Println("rejected:", r.Position, r.Err.Reason)
 			return nil
 		}),
@@ -69,19 +70,19 @@ func ExampleClient_Import() {
 // A Capture takes events that are pushed, from a queue for example. OnSettled says up to where they may be committed there.
 func ExampleClient_NewCapture() {
 	client, _ := importClient()
-	var committed hogapi.Position
+	var committed event.Position
 	capture, err := client.NewCapture(&hogapi.CaptureOptions{
 		ID:        "orders-topic",
-		OnSettled: func(_ context.Context, p hogapi.Position) { committed = p }, // commit the offset
+		OnSettled: func(_ context.Context, p event.Position) { committed = p }, // commit the offset
 	})
 	if err != nil {
 		log.Fatal(err)
 	}
 	ctx := context.Background()
 	for offset := int64(1); offset <= 3; offset++ {
-		err := capture.Enqueue(ctx, hogapi.Event{
+		err := capture.Enqueue(ctx, event.Event{
 			Name: "ordered", DistinctID: "customer-7", Timestamp: time.Date(2024, 5, 1, 12, int(offset), 0, 0, time.UTC),
-			Properties: map[string]any{"total": 19.90}, Position: hogapi.Position{Key: "partition-0", Offset: offset},
+			Properties: map[string]any{"total": 19.90}, Position: event.Position{Key: "partition-0", Offset: offset},
 		})
 		if err != nil {
 			log.Fatal(err) // this event was not taken
@@ -103,7 +104,7 @@ func ExampleCapture_Enqueue() {
 		log.Fatal(err)
 	}
 	ctx := context.Background()
-	fmt.Println(capture.Enqueue(ctx, hogapi.Event{Name: "ordered", DistinctID: "customer-7", UUID: uuid.New()}))
+	fmt.Println(capture.Enqueue(ctx, event.Event{Name: "ordered", DistinctID: "customer-7", UUID: uuid.New()}))
 	_, err = capture.Close(ctx)
 	fmt.Println(err)
 	// Output:
@@ -140,7 +141,7 @@ func exampleLines(name string, lines ...string) (path string) {
 }
 
 // With a checkpoint, each run continues where the run before stopped, for any reason; the receipt covers all runs.
-func ExampleFileCheckpoint() {
+func ExampleCheckpointFile() {
 	client, server := importClient()
 	path := exampleLines("events.jsonl",
 		`{"event":"opened","distinct_id":"ann","timestamp":"2024-01-05T09:00:00Z"}`,
@@ -148,8 +149,8 @@ func ExampleFileCheckpoint() {
 	defer os.RemoveAll(filepath.Dir(path))
 
 	for range 2 { // the second run finds nothing left to do
-		receipt, err := client.Import(context.Background(), hogapi.JSONLinesFile(path), &hogapi.ImportOptions{
-			ID: "doors-2024", Checkpoint: hogapi.FileCheckpoint(path + ".ckpt"),
+		receipt, err := history.Import(context.Background(), client, history.JSONLines(path), &history.Options{
+			ID: "doors-2024", Checkpoint: history.CheckpointFile(path + ".ckpt"),
 		})
 		if err != nil {
 			log.Fatal(err)
@@ -173,7 +174,7 @@ func ExampleRejectFile() {
 	defer os.RemoveAll(filepath.Dir(path))
 
 	ctx := context.Background()
-	receipt, err := client.Import(ctx, hogapi.JSONLinesFile(path), &hogapi.ImportOptions{ID: "doors-2024", Rejects: hogapi.RejectFile(rejects)})
+	receipt, err := history.Import(ctx, client, history.JSONLines(path), &history.Options{ID: "doors-2024", Rejects: history.RejectFile(rejects)})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -189,7 +190,7 @@ func ExampleRejectFile() {
 	if err := os.WriteFile(rejects, []byte(corrected), 0o600); err != nil {
 		log.Fatal(err)
 	}
-	receipt, err = client.Import(ctx, hogapi.RejectedRecords(rejects, nil), &hogapi.ImportOptions{ID: "doors-2024-rejects"})
+	receipt, err = history.Import(ctx, client, history.Rejected(rejects, nil), &history.Options{ID: "doors-2024-rejects"})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -201,7 +202,7 @@ func ExampleRejectFile() {
 }
 
 // A corrected parser imports the records that made no event, with the uuids of their places.
-func ExampleRejectedRecords() {
+func ExampleRejected() {
 	client, server := importClient()
 	path := exampleLines("events.jsonl",
 		`{"event":"opened","distinct_id":"ann","timestamp":"2024-01-05T09:00:00Z"}`,
@@ -210,21 +211,21 @@ func ExampleRejectedRecords() {
 	defer os.RemoveAll(filepath.Dir(path))
 
 	ctx := context.Background()
-	receipt, err := client.Import(ctx, hogapi.JSONLinesFile(path), &hogapi.ImportOptions{ID: "doors-2024", Rejects: hogapi.RejectFile(rejects)})
+	receipt, err := history.Import(ctx, client, history.JSONLines(path), &history.Options{ID: "doors-2024", Rejects: history.RejectFile(rejects)})
 	if err != nil {
 		log.Fatal(err)
 	}
 	fmt.Println("acknowledged", receipt.Acknowledged, "rejected", receipt.Rejected)
 
-	parse := func(record []byte) ([]hogapi.Event, error) {
+	parse := func(record []byte) ([]event.Event, error) {
 		fields := strings.Split(string(record), ",")
 		if len(fields) != 3 {
 			return nil, errors.New("want a name, a person and a time")
 		}
 		at, err := time.Parse(time.RFC3339, fields[2])
-		return []hogapi.Event{{Name: fields[0], DistinctID: fields[1], Timestamp: at}}, err
+		return []event.Event{{Name: fields[0], DistinctID: fields[1], Timestamp: at}}, err
 	}
-	receipt, err = client.Import(ctx, hogapi.RejectedRecords(rejects, parse), &hogapi.ImportOptions{ID: "doors-2024-rejects"})
+	receipt, err = history.Import(ctx, client, history.Rejected(rejects, parse), &history.Options{ID: "doors-2024-rejects"})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -244,17 +245,17 @@ func exampleFile() string {
 }
 
 // Files of JSON lines are imported with a checkpoint, so that a second run continues, and with a file of rejects.
-func ExampleJSONLinesFile() {
+func ExampleJSONLines() {
 	client, server := importClient()
 	path := exampleFile()
 	defer func() { _ = os.RemoveAll(filepath.Dir(path)) }()
-	options := hogapi.ImportOptions{
+	options := history.Options{
 		ID:         "shop-2024",
-		Checkpoint: hogapi.FileCheckpoint(path + ".checkpoint"),
-		Rejects:    hogapi.RejectFile(path + ".rejects"),
+		Checkpoint: history.CheckpointFile(path + ".checkpoint"),
+		Rejects:    history.RejectFile(path + ".rejects"),
 	}
 	for range 2 { // the second run finds nothing to do, and returns the same receipt
-		receipt, err := client.Import(context.Background(), hogapi.JSONLinesFile(path), &options)
+		receipt, err := history.Import(context.Background(), client, history.JSONLines(path), &options)
 		if err != nil {
 			log.Fatal(err)
 		}
@@ -269,7 +270,7 @@ func ExampleJSONLinesFile() {
 func ExampleCheck() {
 	path := exampleFile()
 	defer func() { _ = os.RemoveAll(filepath.Dir(path)) }()
-	report, err := hogapi.Check(context.Background(), hogapi.JSONLinesFile(path), &hogapi.ImportOptions{ID: "shop-2024"})
+	report, err := history.Check(context.Background(), history.JSONLines(path), &history.Options{ID: "shop-2024"})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -285,7 +286,7 @@ func ExampleCheck() {
 }
 
 // Rows of a table are imported page after page. The key of a row is its position: a run that resumes reads on after it.
-func ExamplePagedSource() {
+func ExamplePaged() {
 	type order struct {
 		id     int64
 		person string
@@ -299,45 +300,45 @@ func ExamplePagedSource() {
 		return rows
 	}
 
-	source := hogapi.PagedSource("orders", func(_ context.Context, after hogapi.Position) (events []hogapi.Event, upTo hogapi.Position, err error) {
+	source := history.Paged("orders", func(_ context.Context, after event.Position) (events []event.Event, upTo event.Position, err error) {
 		for _, row := range query(after.Offset) {
-			upTo = hogapi.Position{Key: "orders", Offset: row.id}
-			events = append(events, hogapi.Event{Name: "order placed", DistinctID: row.person, Timestamp: row.at, Position: upTo})
+			upTo = event.Position{Key: "orders", Offset: row.id}
+			events = append(events, event.Event{Name: "order placed", DistinctID: row.person, Timestamp: row.at, Position: upTo})
 		}
 		return events, upTo, nil
 	})
 
 	client, _ := importClient()
-	receipt, err := client.Import(context.Background(), source, &hogapi.ImportOptions{ID: "orders-2024"})
+	receipt, err := history.Import(context.Background(), client, source, &history.Options{ID: "orders-2024"})
 	fmt.Println(receipt.Acknowledged, receipt.First, "to", receipt.Last, err)
 	// Output: 5 orders@1 to orders@5 <nil>
 }
 
 // The settings of a mapping are part of the source's name: an import does not resume with others.
-func ExampleMapSourceAs() {
+func ExampleMapAs() {
 	path := exampleFile()
 	defer func() { _ = os.RemoveAll(filepath.Dir(path)) }()
 	const prefix = "shop: "
-	source := hogapi.MapSourceAs(fmt.Sprintf("with prefix %q", prefix), hogapi.JSONLinesFile(path), func(ev hogapi.Event) ([]hogapi.Event, error) {
+	source := history.MapAs(fmt.Sprintf("with prefix %q", prefix), history.JSONLines(path), func(ev event.Event) ([]event.Event, error) {
 		ev.Name = prefix + ev.Name
-		return []hogapi.Event{ev}, nil
+		return []event.Event{ev}, nil
 	})
 	fmt.Println(source.Name())
 	// Output: with prefix "shop: ": events.jsonl
 }
 
 // A mapping changes the events of a source, or leaves some out on purpose. They keep their places.
-func ExampleMapSource() {
+func ExampleMap() {
 	path := exampleFile()
 	defer func() { _ = os.RemoveAll(filepath.Dir(path)) }()
-	source := hogapi.MapSource(hogapi.JSONLinesFile(path), func(ev hogapi.Event) ([]hogapi.Event, error) {
+	source := history.Map(history.JSONLines(path), func(ev event.Event) ([]event.Event, error) {
 		if ev.DistinctID == "ben" {
-			return nil, hogapi.Skip("internal user")
+			return nil, history.Skip("internal user")
 		}
 		ev.Name = "shop: " + ev.Name
-		return []hogapi.Event{ev}, nil
+		return []event.Event{ev}, nil
 	})
-	report, err := hogapi.Check(context.Background(), source, &hogapi.ImportOptions{ID: "shop-2024"})
+	report, err := history.Check(context.Background(), source, &history.Options{ID: "shop-2024"})
 	if err != nil {
 		log.Fatal(err)
 	}

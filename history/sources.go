@@ -1,4 +1,4 @@
-package hogapi
+package history
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/event"
 	"github.com/hogapi/hogapi/internal/inside"
 	"github.com/hogapi/hogapi/internal/lines"
@@ -35,29 +36,29 @@ type Source interface {
 	//
 	// Import calls Events on a separate goroutine. Events must return when ctx ends; if it does not, the goroutine
 	// remains after Import has returned.
-	Events(ctx context.Context, after Position) iter.Seq2[Event, error]
+	Events(ctx context.Context, after event.Position) iter.Seq2[event.Event, error]
 }
 
-// SourceFunc returns a source with the given name that calls a function for its events.
-func SourceFunc(name string, events func(ctx context.Context, after Position) iter.Seq2[Event, error]) Source {
+// Func returns a source with the given name that calls a function for its events.
+func Func(name string, events func(ctx context.Context, after event.Position) iter.Seq2[event.Event, error]) Source {
 	return funcSource{name, events}
 }
 
 type funcSource struct {
 	name   string
-	events func(context.Context, Position) iter.Seq2[Event, error]
+	events func(context.Context, event.Position) iter.Seq2[event.Event, error]
 }
 
 func (s funcSource) Name() string { return s.name }
 
-func (s funcSource) Events(ctx context.Context, after Position) iter.Seq2[Event, error] {
+func (s funcSource) Events(ctx context.Context, after event.Position) iter.Seq2[event.Event, error] {
 	return s.events(ctx, after)
 }
 
 // fileSource is a source with positions in files that can be recognized.
 type fileSource interface {
 	files() []string
-	fingerprint(at Position) lines.Fingerprint
+	fingerprint(at event.Position) lines.Fingerprint
 }
 
 // growingSource is a source of files that others can be added to, at the end.
@@ -124,9 +125,9 @@ func filesOf(s Source) []string {
 // several runs can read a source at once.
 type sourceNotes struct {
 	isCheck        bool        // nothing is sent
-	verifyArchives int64       // see ImportOptions.VerifyArchiveBytes
+	verifyArchives int64       // see Options.VerifyArchiveBytes
 	resumed        *savedState // of the run before; may be nil
-	warn           func(w Warning, text string)
+	warn           func(w event.Warning, text string)
 }
 
 type sourceNotesKey struct{}
@@ -136,11 +137,11 @@ func (n *sourceNotes) in(ctx context.Context) context.Context {
 }
 
 // readOnly returns the context of a read that sends nothing.
-func readOnly(ctx context.Context, warn func(w Warning, text string)) context.Context {
+func readOnly(ctx context.Context, warn func(w event.Warning, text string)) context.Context {
 	return (&sourceNotes{isCheck: true, verifyArchives: -1, warn: warn}).in(ctx)
 }
 
-type savedState = resume.Saved[Position]
+type savedState = resume.Saved[event.Position]
 
 const defaultVerifyArchives = 1 << 30
 
@@ -148,10 +149,10 @@ func notesOf(ctx context.Context) *sourceNotes {
 	if n, ok := ctx.Value(sourceNotesKey{}).(*sourceNotes); ok {
 		return n
 	}
-	return &sourceNotes{verifyArchives: defaultVerifyArchives, warn: func(Warning, string) {}}
+	return &sourceNotes{verifyArchives: defaultVerifyArchives, warn: func(event.Warning, string) {}}
 }
 
-// MapSource returns a source that applies a mapping to each event of another source. The mapping returns the
+// Map returns a source that applies a mapping to each event of another source. The mapping returns the
 // events to send instead, usually one. They get the Position of the record. An event without a UUID gets one
 // that is derived from the record's Origin.
 //
@@ -159,20 +160,20 @@ func notesOf(ctx context.Context) *sourceNotes {
 // a record out, it returns the error of [Skip], which has the reason for the receipt, or no events. Any other
 // error makes the record a reject. The mapping does not get bad records. The maps and raw bytes of an event are
 // valid until the mapping returns for the next event.
-func MapSource(source Source, mapping func(Event) ([]Event, error)) Source {
+func Map(source Source, mapping func(event.Event) ([]event.Event, error)) Source {
 	return mapSource{"", source, mapping}
 }
 
-// MapSourceAs is [MapSource] with a text that names the mapping and its settings, such as "without visits of
+// MapAs is [Map] with a text that names the mapping and its settings, such as "without visits of
 // employees". The text is part of the source's name, so an import does not resume with another mapping.
-func MapSourceAs(settings string, source Source, mapping func(Event) ([]Event, error)) Source {
+func MapAs(settings string, source Source, mapping func(event.Event) ([]event.Event, error)) Source {
 	return mapSource{settings, source, mapping}
 }
 
 type mapSource struct {
 	settings string
 	source   Source
-	mapping  func(Event) ([]Event, error)
+	mapping  func(event.Event) ([]event.Event, error)
 }
 
 func (s mapSource) Name() string { return s.prefix() + s.source.Name() }
@@ -193,8 +194,8 @@ func (s mapSource) hasGrown(from string) bool {
 
 func (s mapSource) Unwrap() Source { return s.source }
 
-func (s mapSource) Events(ctx context.Context, after Position) iter.Seq2[Event, error] {
-	return func(yield func(Event, error) bool) {
+func (s mapSource) Events(ctx context.Context, after event.Position) iter.Seq2[event.Event, error] {
+	return func(yield func(event.Event, error) bool) {
 		for ev, err := range s.source.Events(ctx, after) {
 			if from := ev.Inside(inside.Key{}); err != nil || from.Bad != nil || from.IsFinal {
 				if !yield(ev, err) || err != nil {
@@ -211,7 +212,7 @@ func (s mapSource) Events(ctx context.Context, after Position) iter.Seq2[Event, 
 	}
 }
 
-func (s mapSource) mapped(ev Event) []Event {
+func (s mapSource) mapped(ev event.Event) []event.Event {
 	from := *ev.Inside(inside.Key{})
 	ev.Inside(inside.Key{}).Noted = nil // the mapping may change the properties
 	events, err := s.mapping(ev)
@@ -219,7 +220,7 @@ func (s mapSource) mapped(ev Event) []Event {
 		err = Skip("left out by the mapping")
 	}
 	if err != nil {
-		events = []Event{BadEvent(Position{}, from.Record, err)}
+		events = []event.Event{event.Bad(event.Position{}, from.Record, err)}
 		events[0].UUID = ev.UUID
 	}
 	for i := range events {
@@ -243,17 +244,17 @@ func numberOfChild(of *inside.Provenance, i int) uint64 {
 	return wire.NthChild(of.Number, i)
 }
 
-func originOf(ev *Event) Position {
+func originOf(ev *event.Event) event.Position {
 	if ev.Origin.IsZero() {
 		return ev.Position
 	}
 	return ev.Origin
 }
 
-// Skip returns the error with which a mapping leaves a record out on purpose: see [MapSource].
+// Skip returns the error with which a mapping leaves a record out on purpose: see [Map].
 func Skip(reason string) error { return &event.SkipError{Reason: reason} }
 
-// PagedSource returns a source that calls read for one page after another, such as rows of a table or answers
+// Paged returns a source that calls read for one page after another, such as rows of a table or answers
 // of an API. read gets the position after which the page begins: first the zero position, then upTo of the page
 // before; a run that resumes begins with the position of an event. read returns the events after that position,
 // oldest first, and the position where the next page begins. At the end, it returns no events, with the zero
@@ -270,15 +271,15 @@ func Skip(reason string) error { return &event.SkipError{Reason: reason} }
 //		// SELECT … FROM orders WHERE id > after.Offset ORDER BY id LIMIT 1000
 //		// the Position of a row is hogapi.Position{Key: "orders", Offset: id}
 //	}
-//	source := hogapi.PagedSource("orders", read)
-func PagedSource(name string, read func(ctx context.Context, after Position) (events []Event, upTo Position, err error)) Source {
+//	source := Paged("orders", read)
+func Paged(name string, read func(ctx context.Context, after event.Position) (events []event.Event, upTo event.Position, err error)) Source {
 	if read == nil {
-		return SourceFunc(name, nil) // the import refuses it
+		return Func(name, nil) // the import refuses it
 	}
-	keyOf := func(ev *Event) (key *Position, isFree bool) {
+	keyOf := func(ev *event.Event) (key *event.Position, isFree bool) {
 		return &ev.Position, ev.UUID != uuid.Nil || ev.Inside(inside.Key{}).Bad != nil
 	}
-	return SourceFunc(name, pages.Keyed[Event, Position]{Read: read, KeyOf: keyOf, GoesBack: func(from, to Position) bool {
+	return Func(name, pages.Keyed[event.Event, event.Position]{Read: read, KeyOf: keyOf, GoesBack: func(from, to event.Position) bool {
 		return wire.GoesBack(to, from)
 	}}.All)
 }
@@ -286,7 +287,7 @@ func PagedSource(name string, read func(ctx context.Context, after Position) (ev
 // Concat returns a source that reads several sources, one after another. So one import, with one ID, one
 // checkpoint and one receipt, sends the events of all. An event has the same uuid as in an import of its source
 // alone with the same ID. Sources that derive uuids from positions must not share positions: for example, two
-// [JSONLinesFile] sources must not have files of the same base name.
+// [JSONLines] sources must not have files of the same base name.
 //
 // A position of the returned source is the position in the inner source, with the number of that source before
 // the key, such as "2:a.jsonl".
@@ -311,7 +312,7 @@ func (c *concat) files() (all []string) {
 	return all
 }
 
-func (c *concat) fingerprint(at Position) lines.Fingerprint {
+func (c *concat) fingerprint(at event.Position) lines.Fingerprint {
 	if i, inner, ok := c.inside(at); ok {
 		if s, ok := unwrap[fileSource](c.sources[i]); ok {
 			return s.fingerprint(inner)
@@ -321,7 +322,7 @@ func (c *concat) fingerprint(at Position) lines.Fingerprint {
 }
 
 // inside returns the source that a position is in, and the position there.
-func (c *concat) inside(at Position) (i int, inner Position, ok bool) {
+func (c *concat) inside(at event.Position) (i int, inner event.Position, ok bool) {
 	if at.IsZero() {
 		return 0, at, true
 	}
@@ -330,18 +331,18 @@ func (c *concat) inside(at Position) (i int, inner Position, ok bool) {
 	if !ok || err != nil || n < 1 || n > len(c.sources) {
 		return 0, at, false
 	}
-	return n - 1, Position{Key: key, Offset: at.Offset}, true
+	return n - 1, event.Position{Key: key, Offset: at.Offset}, true
 }
 
-func (c *concat) Events(ctx context.Context, after Position) iter.Seq2[Event, error] {
+func (c *concat) Events(ctx context.Context, after event.Position) iter.Seq2[event.Event, error] {
 	if err := c.check(); err != nil {
-		return pages.Failed[Event](err)
+		return pages.Failed[event.Event](err)
 	}
 	first, inner, ok := c.inside(after)
 	if !ok {
-		return pages.Failed[Event](fmt.Errorf("there is no position %s in these sources", after))
+		return pages.Failed[event.Event](fmt.Errorf("there is no position %s in these sources", after))
 	}
-	return func(yield func(Event, error) bool) {
+	return func(yield func(event.Event, error) bool) {
 		var numbers wire.Numbering // code that keeps or sorts the events need not know their records
 		begin := inner
 		for i, s := range c.sources[first:] {
@@ -359,7 +360,7 @@ func (c *concat) Events(ctx context.Context, after Position) iter.Seq2[Event, er
 					return
 				}
 			}
-			begin = Position{}
+			begin = event.Position{}
 		}
 	}
 }
@@ -367,7 +368,7 @@ func (c *concat) Events(ctx context.Context, after Position) iter.Seq2[Event, er
 // innerNotes returns the import's notes for a source within one that is read after a position. The file that
 // the import remembers is at its own position: a source that reads from elsewhere, as Sorted does, is not
 // compared with it.
-func innerNotes(ctx context.Context, after, inner Position) context.Context {
+func innerNotes(ctx context.Context, after, inner event.Position) context.Context {
 	notes := *notesOf(ctx)
 	if notes.resumed != nil {
 		resumed := *notes.resumed
@@ -385,7 +386,7 @@ func (c *concat) check() error {
 	known := map[string]int{}
 	for i, s := range c.sources {
 		if !canBeRead(s) {
-			return &InputError{Op: ops.Import, Field: "sources", Want: fmt.Sprintf("sources that are not nil: number %d is", i+1)}
+			return &hogapi.InputError{Op: ops.Import, Field: "sources", Want: fmt.Sprintf("sources that are not nil: number %d is", i+1)}
 		}
 		own, ok := unwrap[*jsonLines](s)
 		if !ok {
@@ -393,8 +394,8 @@ func (c *concat) check() error {
 		}
 		for _, name := range own.Names() {
 			if other, twice := known[name]; twice && other != i {
-				return &InputError{Op: ops.Import, Field: "sources", Value: name,
-					Want: "files of different base names: uuids are derived from them, so name all files in one JSONLinesFile, which says which to rename"}
+				return &hogapi.InputError{Op: ops.Import, Field: "sources", Value: name,
+					Want: "files of different base names: uuids are derived from them, so name all files in one JSONLines, which says which to rename"}
 			}
 			known[name] = i
 		}

@@ -1,4 +1,4 @@
-package hogapi
+package history
 
 import (
 	"context"
@@ -18,6 +18,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/event"
 	"github.com/hogapi/hogapi/internal/inside"
 	"github.com/hogapi/hogapi/internal/outgoing"
@@ -28,7 +29,7 @@ import (
 )
 
 // like is the event of the tests, changed.
-func like(changes ...func(*Event)) Event {
+func like(changes ...func(*event.Event)) event.Event {
 	ev := testEvent()
 	for _, change := range changes {
 		change(&ev)
@@ -37,9 +38,9 @@ func like(changes ...func(*Event)) Event {
 }
 
 // eventsOf are events with the fields of others.
-func eventsOf(list ...wire.Fields) (events []Event) {
+func eventsOf(list ...wire.Fields) (events []event.Event) {
 	for _, f := range list {
-		events = append(events, Event{
+		events = append(events, event.Event{
 			Name: f.Name, DistinctID: f.DistinctID, Timestamp: f.Timestamp, Properties: f.Properties, RawProperties: f.RawProperties,
 			Set: f.Set, SetOnce: f.SetOnce, UUID: f.UUID,
 		})
@@ -48,11 +49,11 @@ func eventsOf(list ...wire.Fields) (events []Event) {
 }
 
 // sourceOf is a source of events at places of their own.
-func sourceOf(list ...Event) Source {
-	return SourceFunc("rules", func(context.Context, Position) iter.Seq2[Event, error] {
-		return func(yield func(Event, error) bool) {
+func sourceOf(list ...event.Event) Source {
+	return Func("rules", func(context.Context, event.Position) iter.Seq2[event.Event, error] {
+		return func(yield func(event.Event, error) bool) {
 			for i, ev := range list {
-				ev.Position = Position{Key: "rules", Offset: int64(i + 1)}
+				ev.Position = event.Position{Key: "rules", Offset: int64(i + 1)}
 				if !yield(ev, nil) {
 					return
 				}
@@ -71,8 +72,8 @@ func TestCheckReportsEachRule(t *testing.T) {
 		}
 		t.Run(rule.ID, func(t *testing.T) {
 			t.Parallel()
-			o := ImportOptions{ID: "golden", Gate: GateOptions{AllowMergeDangerously: rule.Settings.AllowMergeDangerously}, MaxRejectShare: -1}
-			report, err := Check(t.Context(), sourceOf(append([]Event{testEvent()}, eventsOf(rule.Hits...)...)...), &o)
+			o := Options{ID: "golden", Gate: hogapi.GateOptions{AllowMergeDangerously: rule.Settings.AllowMergeDangerously}, MaxRejectShare: -1}
+			report, err := Check(t.Context(), sourceOf(append([]event.Event{testEvent()}, eventsOf(rule.Hits...)...)...), &o)
 			require.NoError(t, err)
 			found, line := report.Warnings[want.Warning], "warning, "+string(want.Warning)
 			if want.Reason != "" {
@@ -90,21 +91,21 @@ func TestCheckReportsEachRule(t *testing.T) {
 // An event with several faults is refused for the first, and all are listed: in the error, in the report, in the reject file.
 func TestAllFaultsAreListed(t *testing.T) {
 	t.Parallel()
-	bad := like(func(e *Event) {
+	bad := like(func(e *event.Event) {
 		e.Name, e.DistinctID, e.Timestamp, e.Properties = "$$heatmap", "null", time.Time{}, nil
 		e.RawProperties = json.RawMessage(`{"$groups":7}`)
 	})
-	bad.Position = Position{Offset: 7}
-	_, refusal := newRehearsal("golden", GateOptions{}, ProtocolBatch, nil, maphash.MakeSeed()).next(&bad)
+	bad.Position = event.Position{Offset: 7}
+	_, refusal := newRehearsal("golden", wire.Rules{Protocol: wire.ProtocolBatch, Now: time.Now}, nil, maphash.MakeSeed()).next(&bad)
 	require.NotNil(t, refusal)
 	assert.Equal(t, event.ReasonDropped, refusal.Reason)
-	assert.Equal(t, Position{Offset: 7}, refusal.Position)
-	require.ErrorIs(t, refusal, ErrInvalid)
+	assert.Equal(t, event.Position{Offset: 7}, refusal.Position)
+	require.ErrorIs(t, refusal, hogapi.ErrInvalid)
 	require.Len(t, refusal.Also, 2)
 	assert.Regexp(t, `^hogapi: event refused: dropped: event "\$\$heatmap": .*; also no_timestamp: timestamp: .*; also bad_special: properties.\$groups: .* \(at 7\)$`, refusal.Error())
 
 	path := filepath.Join(t.TempDir(), "rejects")
-	require.NoError(t, RejectFile(path).Reject(t.Context(), Reject{Err: refusal}))
+	require.NoError(t, RejectFile(path).Reject(t.Context(), event.Reject{Err: refusal}))
 	line, err := os.ReadFile(path)
 	require.NoError(t, err)
 	_, note, err := statefile.ReadLine(line)
@@ -114,10 +115,10 @@ func TestAllFaultsAreListed(t *testing.T) {
 	assert.Equal(t, "no_timestamp: timestamp: want the time of the event", also[0])
 	assert.Contains(t, also[1], "bad_special: properties.$groups: ")
 
-	report, err := Check(t.Context(), sourceOf(bad), &ImportOptions{ID: "golden", MaxRejectShare: -1})
+	report, err := Check(t.Context(), sourceOf(bad), &Options{ID: "golden", MaxRejectShare: -1})
 	require.NoError(t, err)
 	assert.EqualValues(t, 1, report.Rejected)
-	for _, reason := range []Reason{event.ReasonDropped, event.ReasonNoTimestamp, event.ReasonBadSpecial} {
+	for _, reason := range []event.Reason{event.ReasonDropped, event.ReasonNoTimestamp, event.ReasonBadSpecial} {
 		assert.EqualValues(t, 1, report.Reasons[reason].Count, reason)
 		assert.Contains(t, report.String(), "refused, "+string(reason)+": 1")
 	}
@@ -141,7 +142,7 @@ func TestGuideHasEachRule(t *testing.T) {
 		}
 	}
 	for _, name := range wire.WarningNames() {
-		w := Warning(name)
+		w := event.Warning(name)
 		assert.NotEmpty(t, w.Advice(), w)
 		assert.True(t, strings.Contains(string(guide), "`"+string(w)+"`"), w) //nolint:testifylint // it would print the guide
 	}
@@ -150,31 +151,18 @@ func TestGuideHasEachRule(t *testing.T) {
 // G32: Check finds two events of one uuid, and whether they could ever be merged: only with an equal time, in the
 // milliseconds in which the service keeps times.
 func TestUUIDConflict(t *testing.T) {
-	second := like(func(e *Event) { e.Properties = map[string]any{"other": true} })
-	third := like(func(e *Event) { e.Timestamp = e.Timestamp.Add(time.Microsecond) })
-	report, err := Check(t.Context(), sourceOf(testEvent(), second, third), &ImportOptions{ID: "golden"})
+	second := like(func(e *event.Event) { e.Properties = map[string]any{"other": true} })
+	third := like(func(e *event.Event) { e.Timestamp = e.Timestamp.Add(time.Microsecond) })
+	report, err := Check(t.Context(), sourceOf(testEvent(), second, third), &Options{ID: "golden"})
 	require.NoError(t, err)
 	assert.EqualValues(t, 2, report.DoubleUUIDs.Count)
 	assert.Zero(t, report.Warnings[event.WarningUUIDConflict].Count, "of one name, person and time")
 	assert.EqualValues(t, 2, report.Warnings[event.WarningUUIDReuse].Count)
-	report, err = Check(t.Context(), sourceOf(testEvent(), like(func(e *Event) { e.Name = "other" }), like(func(e *Event) { e.DistinctID = "bob" }), like(func(e *Event) { e.Timestamp = e.Timestamp.Add(time.Millisecond) })), &ImportOptions{ID: "golden"})
+	report, err = Check(t.Context(), sourceOf(testEvent(), like(func(e *event.Event) { e.Name = "other" }), like(func(e *event.Event) { e.DistinctID = "bob" }), like(func(e *event.Event) { e.Timestamp = e.Timestamp.Add(time.Millisecond) })), &Options{ID: "golden"})
 	require.NoError(t, err)
 	assert.EqualValues(t, 3, report.DoubleUUIDs.Count)
 	assert.EqualValues(t, 3, report.Warnings[event.WarningUUIDConflict].Count)
 	assert.Contains(t, report.String(), "warning, uuid_conflict: 3 (")
-}
-
-// The options reach the gate.
-func TestGateOptions(t *testing.T) {
-	now := func() time.Time { return testNow }
-	got := GateOptions{MinAge: -1, PersonPolicy: PersonPolicyStrip, NoHeatmaps: true, AllowMergeDangerously: true}.rules(wire.ProtocolV1, now)
-	require.NotNil(t, got.Now)
-	got.Now = nil
-	assert.Equal(t, wire.Rules{
-		MinAge: -1, PersonPolicy: wire.PersonPolicyStrip, StripHeatmaps: true, AllowMergeDangerously: true, Protocol: wire.ProtocolV1,
-	}, got)
-	assert.Equal(t, wire.PersonPolicySetOnce, GateOptions{PersonPolicy: PersonPolicySetOnce}.rules(0, now).PersonPolicy)
-	assert.Zero(t, GateOptions{}.rules(0, nil))
 }
 
 var update = flag.Bool("update", false, "write golden files again")
@@ -185,42 +173,42 @@ var (
 )
 
 func testEncoder() *wire.Encoder {
-	gate := wire.NewGate(GateOptions{}.rules(wire.ProtocolBatch, func() time.Time { return testNow }))
-	return wire.NewEncoder(gate, newStamps("golden"), maphash.MakeSeed())
+	gate := wire.NewGate(wire.Rules{Protocol: wire.ProtocolBatch, Now: func() time.Time { return testNow }})
+	return wire.NewEncoder(gate, wire.NewStamps(outgoing.Library, outgoing.Version(), "golden"), maphash.MakeSeed())
 }
 
-func testEvent() Event {
-	return Event{Name: "$pageview", DistinctID: "user-1", Timestamp: testTime, UUID: uuid.MustParse("461fc531-6209-5996-b1b1-a8aa997a6516"),
+func testEvent() event.Event {
+	return event.Event{Name: "$pageview", DistinctID: "user-1", Timestamp: testTime, UUID: uuid.MustParse("461fc531-6209-5996-b1b1-a8aa997a6516"),
 		Properties: map[string]any{"b": 1, "a": "x"}}
 }
 
 // goldenEvents are events in every form. Their encoding on the wire must never change.
-func goldenEvents() []Event {
-	return []Event{
+func goldenEvents() []event.Event {
+	return []event.Event{
 		testEvent(),
-		like(func(e *Event) { e.Properties = nil }),
-		like(func(e *Event) { e.Properties = map[string]any{"distinct_id": "user-1", "$lib": "own"} }),
-		like(func(e *Event) { e.DistinctID, e.Properties = "", map[string]any{"distinct_id": "only here"} }),
-		like(func(e *Event) {
+		like(func(e *event.Event) { e.Properties = nil }),
+		like(func(e *event.Event) { e.Properties = map[string]any{"distinct_id": "user-1", "$lib": "own"} }),
+		like(func(e *event.Event) { e.DistinctID, e.Properties = "", map[string]any{"distinct_id": "only here"} }),
+		like(func(e *event.Event) {
 			e.DistinctID, e.Properties, e.RawProperties = "", nil, json.RawMessage(`{"distinct_id": 12345678901234567890}`)
 		}),
-		like(func(e *Event) {
+		like(func(e *event.Event) {
 			e.Properties, e.RawProperties = nil, json.RawMessage(` { "big": 9007199254740993, "long": 0.1234567890123456789012345678901234567890, "zero": -0.0, "exp": 1E+2, "text": "\u00e9\/" } `)
 		}),
-		like(func(e *Event) {
+		like(func(e *event.Event) {
 			e.Properties = map[string]any{"quote": `"\`, "html": "<&>", "line": "\u2028", "control": "\x00\x1f\x7f", "euro": "€ 𝄞"}
 		}),
-		like(func(e *Event) {
+		like(func(e *event.Event) {
 			e.Properties = map[string]any{"min": int64(math.MinInt64), "max": uint64(math.MaxUint64), "f": 1e21, "small": 1e-7, "f32": float32(0.1), "n": json.Number("12345678901234567890.5")}
 		}),
-		like(func(e *Event) {
+		like(func(e *event.Event) {
 			e.Set, e.SetOnce = map[string]any{"email": "a@example.com"}, map[string]any{"first": true}
 		}),
-		like(func(e *Event) { e.Timestamp = time.Unix(-1, 500_000_000) }),
-		like(func(e *Event) { e.UUID, e.Position = uuid.Nil, Position{Key: "events.jsonl", Offset: 4711} }),
-		Identify("user-1", testTime, map[string]any{"plan": "pro"}),
-		GroupIdentify("company", "acme", testTime, nil),
-		Alias("user-1", "device-9", testTime),
+		like(func(e *event.Event) { e.Timestamp = time.Unix(-1, 500_000_000) }),
+		like(func(e *event.Event) { e.UUID, e.Position = uuid.Nil, event.Position{Key: "events.jsonl", Offset: 4711} }),
+		hogapi.Identify("user-1", testTime, map[string]any{"plan": "pro"}),
+		hogapi.GroupIdentify("company", "acme", testTime, nil),
+		hogapi.Alias("user-1", "device-9", testTime),
 	}
 }
 
@@ -252,7 +240,7 @@ func TestGoldenEvents(t *testing.T) {
 // If a program changes the events of a file on their way to the import, the gate ignores the notes about the file's text.
 func TestNotesOfAWrappedSource(t *testing.T) {
 	t.Parallel()
-	events := newRehearsal("golden", GateOptions{}, ProtocolAuto, SourceFunc("wrapped", nil), maphash.MakeSeed())
+	events := newRehearsal("golden", wire.Rules{Now: time.Now}, Func("wrapped", nil), maphash.MakeSeed())
 	ev := newLineParser().eventOf([]byte(`{"event":"e","distinct_id":"ann","timestamp":"2024-05-01T12:30:00Z","properties":{}}`))
 	require.NotNil(t, ev.Inside(inside.Key{}).Noted)
 	ev.RawProperties = json.RawMessage(`{"distinct_id":"bob"}`)
@@ -280,16 +268,16 @@ func TestRunbook(t *testing.T) {
 	require.NotEmpty(t, reasons)
 	for _, reason := range reasons {
 		assert.Contains(t, first, "`"+string(reason[1])+"`")
-		assert.Contains(t, (&StopError{Reason: StopReason(reason[1])}).Error(), "; ", "the error itself says what to do about %s", reason[1])
+		assert.Contains(t, (&event.StopError{Reason: event.StopReason(reason[1])}).Error(), "; ", "the error itself says what to do about %s", reason[1])
 	}
-	assert.Contains(t, first, strings.TrimPrefix(ErrHeld.Error(), "hogapi: "))
+	assert.Contains(t, first, strings.TrimPrefix(hogapi.ErrHeld.Error(), "hogapi: "))
 	for _, raw := range []string{
 		`{`,
 		`{"version":1}`,
 		`{"version":2,"import":"other"}`,
 		`{"version":2,"import":"one","source":"other"}`,
 	} {
-		_, err := resume.Read[Position]([]byte(raw), resume.Of{Import: "one", Target: "target", Source: "file"})
+		_, err := resume.Read[event.Position]([]byte(raw), resume.Of{Import: "one", Target: "target", Source: "file"})
 		refusal := as[*statefile.UnfitError](t, err)
 		assert.Contains(t, first, "`"+refusal.Field+"`")
 	}

@@ -1,4 +1,4 @@
-package hogapi
+package history
 
 import (
 	"context"
@@ -13,6 +13,9 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/event"
+	"github.com/hogapi/hogapi/internal/errtext"
 	"github.com/hogapi/hogapi/internal/mask"
 	"github.com/hogapi/hogapi/internal/pages"
 	"github.com/hogapi/hogapi/internal/verify"
@@ -63,7 +66,7 @@ var verificationStates = []VerificationState{
 	verify.Unknown: VerificationUnknown, verify.Moved: VerificationMoved, verify.TooMany: VerificationTooMany, verify.Missing: VerificationMissing,
 }
 
-// Verification is the result of [Client.Verify]. It can be stored as JSON and read again.
+// Verification is the result of [Verify]. It can be stored as JSON and read again.
 type Verification struct {
 	ID           string            `json:"id"` // of the import
 	State        VerificationState `json:"state"`
@@ -90,12 +93,12 @@ type Verification struct {
 	MovedIDs   []uuid.UUID `json:"moved_ids,omitempty"`   // the first 100,000
 	ForeignIDs []uuid.UUID `json:"foreign_ids,omitempty"` // the first 100,000
 
-	Unfinished  bool               `json:"unfinished,omitempty"`  // the receipt is of an import that did not reach its end
-	Uncountable []string           `json:"uncountable,omitempty"` // names of events that the service keeps elsewhere
-	Warnings    []IngestionWarning `json:"warnings,omitempty"`    // of the service, as possible reasons of missing events
-	Notes       []string           `json:"notes,omitempty"`       // facts that could not be found out, and why
-	Gate        GateOptions        `json:"gate"`                  // of the import
-	Protocol    Protocol           `json:"protocol,omitempty"`    // of the import
+	Unfinished  bool                      `json:"unfinished,omitempty"`  // the receipt is of an import that did not reach its end
+	Uncountable []string                  `json:"uncountable,omitempty"` // names of events that the service keeps elsewhere
+	Warnings    []hogapi.IngestionWarning `json:"warnings,omitempty"`    // of the service, as possible reasons of missing events
+	Notes       []string                  `json:"notes,omitempty"`       // facts that could not be found out, and why
+	Gate        hogapi.GateOptions        `json:"gate"`                  // of the import
+	Protocol    event.Protocol            `json:"protocol,omitempty"`    // of the import
 
 	BytesRead  int64  `json:"bytes_read,omitempty"`  // by the queries of this call, as the service has said
 	BudgetLeft *int64 `json:"budget_left,omitempty"` // bytes that the project's queries may read; nil: not known
@@ -124,7 +127,7 @@ func (v *Verification) Complete() bool {
 	return v != nil && v.State == VerificationComplete && !v.Unfinished
 }
 
-func (o VerifyOptions) verification(r Receipt, found *verify.Result, now time.Time) *Verification {
+func (o VerifyOptions) verification(r event.Receipt, found *verify.Result, now time.Time) *Verification {
 	return &Verification{
 		ID: r.ID, State: verificationStates[found.State], CheckedAt: now.UTC(), Looks: found.Looks,
 		Acknowledged: r.Acknowledged, Unconfirmed: r.Unconfirmed, Seen: found.Seen, Copies: found.Copies,
@@ -147,15 +150,15 @@ func cellsOf(found []verify.Cell) (cells []VerificationCell) {
 }
 
 // addWarnings adds the service's warnings that can explain missing events.
-func (c *Client) addWarnings(ctx context.Context, r *Verification) {
-	list, err := c.IngestionWarnings.List(ctx, nil)
+func (v *Verification) addWarnings(ctx context.Context, client *hogapi.Client) {
+	list, err := client.IngestionWarnings.List(ctx, nil)
 	if err != nil {
-		r.Notes = append(r.Notes, "the service's ingestion warnings could not all be read: "+mask.Clean(bare(err).Error()))
+		v.Notes = append(v.Notes, "the service's ingestion warnings could not all be read: "+mask.Clean(errtext.Bare(err).Error()))
 	}
 	for _, w := range list {
-		isLoss := w.Severity == WarningSeverityError || w.Type == "event_dropped_too_old" || w.Type == "event_dropped_by_transformation"
+		isLoss := w.Severity == hogapi.WarningSeverityError || w.Type == "event_dropped_too_old" || w.Type == "event_dropped_by_transformation"
 		if isLoss {
-			r.Warnings = append(r.Warnings, w)
+			v.Warnings = append(v.Warnings, w)
 		}
 	}
 }
@@ -246,7 +249,7 @@ func (v *Verification) UnmarshalJSON(b []byte) error {
 		return err
 	}
 	if !slices.Contains(verificationStates, v.State) {
-		return &InputError{Op: ops.Verify, Field: "state", Value: string(v.State), Want: "the JSON of a Verification of this release"}
+		return &hogapi.InputError{Op: ops.Verify, Field: "state", Value: string(v.State), Want: "the JSON of a Verification of this release"}
 	}
 	return nil
 }
@@ -262,7 +265,9 @@ func (v *Verification) UnmarshalJSON(b []byte) error {
 // error, which says why.
 func (v *Verification) Missing(source Source) Source {
 	if err := v.canBeSentAgain(source); err != nil {
-		return SourceFunc("missing events", func(context.Context, Position) iter.Seq2[Event, error] { return pages.Failed[Event](err) })
+		return Func("missing events", func(context.Context, event.Position) iter.Seq2[event.Event, error] {
+			return pages.Failed[event.Event](err)
+		})
 	}
 	return missingSource{source, v.ID, v.Gate, v.Protocol, verify.NewMissingEvents(v.MissingIDs, v.MissingEvents)}
 }
@@ -274,7 +279,7 @@ func (v *Verification) canBeSentAgain(source Source) error {
 	case v == nil:
 		return errors.New(op + "there is no Verification: look at the error of Verify")
 	case source == nil || !canBeRead(source):
-		return &InputError{Op: ops.Verify, Field: "Verification.Missing", Want: "the source that was verified"}
+		return &hogapi.InputError{Op: ops.Verify, Field: "Verification.Missing", Want: "the source that was verified"}
 	case len(v.MissingIDs) > 0:
 		return nil
 	case v.State == VerificationComplete:
@@ -289,8 +294,8 @@ func (v *Verification) canBeSentAgain(source Source) error {
 type missingSource struct {
 	source   Source
 	importID string
-	gate     GateOptions
-	protocol Protocol
+	gate     hogapi.GateOptions
+	protocol event.Protocol
 	missing  verify.MissingEvents
 }
 
@@ -300,11 +305,12 @@ func (s missingSource) Name() string { return s.source.Name() + ", " + s.missing
 func (s missingSource) Unwrap() Source { return s.source }
 
 // Events implements Source. It reads the source from its start after any position.
-func (s missingSource) Events(ctx context.Context, after Position) iter.Seq2[Event, error] {
-	return func(yield func(Event, error) bool) {
-		events := newRehearsal(s.importID, s.gate, s.protocol, s.source, maphash.MakeSeed())
+func (s missingSource) Events(ctx context.Context, after event.Position) iter.Seq2[event.Event, error] {
+	return func(yield func(event.Event, error) bool) {
+		rules, _ := VerifyOptions{Gate: s.gate}.rules(s.protocol)
+		events := newRehearsal(s.importID, rules, s.source, maphash.MakeSeed())
 		search := verify.NewSearch(s.missing, after)
-		for ev, err := range s.source.Events(ctx, Position{}) {
+		for ev, err := range s.source.Events(ctx, event.Position{}) {
 			if err != nil {
 				yield(ev, err)
 				return
@@ -322,7 +328,7 @@ func (s missingSource) Events(ctx context.Context, after Position) iter.Seq2[Eve
 			err = context.Cause(ctx)
 		}
 		if err != nil {
-			yield(Event{}, err)
+			yield(event.Event{}, err)
 		}
 	}
 }

@@ -1,4 +1,4 @@
-package hogapi
+package history
 
 import (
 	"cmp"
@@ -10,6 +10,9 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/event"
+	"github.com/hogapi/hogapi/internal/bridge"
 	"github.com/hogapi/hogapi/internal/commit"
 	"github.com/hogapi/hogapi/internal/outgoing"
 	"github.com/hogapi/hogapi/internal/pipeline"
@@ -17,8 +20,8 @@ import (
 	"github.com/hogapi/hogapi/ops"
 )
 
-// ImportOptions are the options of an import.
-type ImportOptions struct {
+// Options are the options of an import.
+type Options struct {
 	// ID names the import. It is required, and it must be the same in all runs of the import: uuids of events are
 	// derived from it, so the same ID with the same source sends the same events. Other data needs another ID,
 	// even if its files have the same names: otherwise different events would share uuids.
@@ -27,7 +30,7 @@ type ImportOptions struct {
 	Checkpoint Checkpointer
 	// Rejects takes the events that the gate or the service refuses. Without it, the first such event stops the
 	// import.
-	Rejects RejectHandler
+	Rejects hogapi.RejectHandler
 	// MaxRejectShare is the largest share of rejects among the records that are not skipped, in all runs of the
 	// import. It is checked after the first 1,000 records and at the end, if there are at least two rejects. The
 	// import also stops if the first 100 records, or all records of a shorter source, are rejects. The reason of
@@ -48,15 +51,15 @@ type ImportOptions struct {
 	Total int64
 	// OnProgress is called twice a second and once at the end. The calls do not overlap. A panic in it is caught
 	// and logged.
-	OnProgress func(Stats)
+	OnProgress func(event.Stats)
 	// Grace is how long Import may continue after ctx has ended. It reads nothing more, and sends and saves what it
 	// has read, so that the next run sends little again; if requests fail, it only waits for those under way. Set -1
 	// to cut these at once. The default is 5 s.
 	Grace time.Duration
 	// Gate has the options of the gate, which checks each event before it is sent.
-	Gate GateOptions
+	Gate hogapi.GateOptions
 	// Delivery has the options of the requests that send events.
-	Delivery DeliveryOptions
+	Delivery hogapi.DeliveryOptions
 }
 
 // Import sends the events of a source as historical events. Each event is acknowledged at least once, handed to
@@ -73,24 +76,28 @@ type ImportOptions struct {
 // *StopError, even if everything else was sent.
 //
 // When ctx ends, Import reads nothing more, sends what it has read, saves the position and returns, all within
-// ImportOptions.Grace. A function of the caller that does not return then is left behind, and named in the error.
-func (c *Client) Import(ctx context.Context, source Source, options *ImportOptions) (Receipt, error) {
-	o := orDefault(options)
-	if err := checkContext(ctx, ops.Import); err != nil {
-		return Receipt{ID: o.ID}, err
+// Options.Grace. A function of the caller that does not return then is left behind, and named in the error.
+func Import(ctx context.Context, client *hogapi.Client, source Source, options *Options) (event.Receipt, error) {
+	var o Options
+	if options != nil {
+		o = *options
 	}
-	run, before, err := c.openImport(ctx, source, o)
+	inside, err := bridge.Open(ctx, client, ops.Import, nil)
+	if err != nil {
+		return event.Receipt{ID: o.ID}, err
+	}
+	run, before, err := openImport(ctx, inside, source, o)
 	if err != nil {
 		return before, err
 	}
 	result, err := run.pipeline.Import(ctx, run.events)
-	if unsettled, ok := errors.AsType[*UnsettledError](err); ok {
+	if unsettled, ok := errors.AsType[*event.UnsettledError](err); ok {
 		unsettled.Again = "run the import again, which sends them with the same uuids"
 		if o.Checkpoint != nil {
 			unsettled.Again = "the position is saved: " + unsettled.Again
 		}
 	}
-	progressErr := unlessLeft(ctx, "ImportOptions.OnProgress", func() error { run.endProgress(); return nil })
+	progressErr := unlessLeft(ctx, "Options.OnProgress", func() error { run.endProgress(); return nil })
 	closeErr := unlessLeft(ctx, "Checkpointer.Close", run.files.close)
 	return result.Receipt(o.ID, run.files.Source), errors.Join(err, progressErr, closeErr)
 }
@@ -101,27 +108,29 @@ func unlessLeft(ctx context.Context, name string, f func() error) error {
 	const patience = 5 * time.Second
 	err, ended := watch.RunDetached(ctx, patience, f, func(value any) error { panic(value) })
 	if !ended {
-		return &StopError{Reason: StopCanceled, Err: fmt.Errorf("%s did not return within %v after the end of the context: %w", name, patience, context.Cause(ctx))}
+		return &event.StopError{Reason: event.StopCanceled, Err: fmt.Errorf("%s did not return within %v after the end of the context: %w", name, patience, context.Cause(ctx))}
 	}
 	return err
 }
 
 type importRun struct {
 	source      Source
-	options     ImportOptions
+	options     Options
 	pipeline    *pipeline.Pipeline
 	files       *importFiles
 	endProgress func()
 }
 
 // openImport opens the files of a run and its pipeline, and returns the receipt of the runs before it.
-func (c *Client) openImport(ctx context.Context, source Source, o ImportOptions) (run *importRun, before Receipt, err error) {
-	before = Receipt{ID: o.ID}
+func openImport(ctx context.Context, client bridge.Client, source Source, o Options) (run *importRun, before event.Receipt, err error) {
+	before = event.Receipt{ID: o.ID}
 	if err := o.check(source); err != nil {
 		return nil, before, err
 	}
-	files, limits := newImportFiles(o, source, c.core), o.rejectLimits()
-	failed := func(err error) (*importRun, Receipt, error) { return nil, before, errors.Join(err, files.close()) }
+	files, limits := newImportFiles(o, source, client), o.rejectLimits()
+	failed := func(err error) (*importRun, event.Receipt, error) {
+		return nil, before, errors.Join(err, files.close())
+	}
 	resumed, err := files.openCheckpoint(ctx)
 	if err != nil {
 		return nil, before, err
@@ -132,9 +141,9 @@ func (c *Client) openImport(ctx context.Context, source Source, o ImportOptions)
 	files.Protocol = string(o.Delivery.Protocol)
 	if resumed != nil {
 		before = pipeline.ReceiptOf(resumed.Import, resumed.Source, resumed.State)
-		before.Protocol, before.Finished = Protocol(resumed.Protocol), resumed.Finished
+		before.Protocol, before.Finished = event.Protocol(resumed.Protocol), resumed.Finished
 		if err := limits.JudgeBefore(resumed.State.Totals.Counts()); err != nil {
-			return failed(&StopError{Reason: StopTooManyRejects, Err: err})
+			return failed(&event.StopError{Reason: event.StopTooManyRejects, Err: err})
 		}
 	}
 	_, isMapped := unwrap[mapSource](source)
@@ -142,8 +151,8 @@ func (c *Client) openImport(ctx context.Context, source Source, o ImportOptions)
 	if err != nil {
 		return failed(err)
 	}
-	delivered := CaptureOptions{ID: o.ID, Rate: o.Rate, Rejects: o.Rejects, Gate: o.Gate, Delivery: o.Delivery}
-	config, err := delivered.resolve(ops.Import, c) //nolint:contextcheck // hooks outlive ctx
+	delivered := hogapi.CaptureOptions{ID: o.ID, Rate: o.Rate, Rejects: o.Rejects, Gate: o.Gate, Delivery: o.Delivery}
+	config, err := client.ImportConfig(ops.Import, delivered) //nolint:contextcheck // hooks outlive ctx
 	if err != nil {
 		return failed(err)
 	}
@@ -161,7 +170,7 @@ func (c *Client) openImport(ctx context.Context, source Source, o ImportOptions)
 	run = &importRun{source: source, options: o, pipeline: started, files: files, endProgress: func() {}}
 	if o.OnProgress != nil {
 		run.endProgress = watch.Every(progressInterval, func() { //nolint:contextcheck // hooks outlive ctx
-			c.core.hook(context.Background(), true, func() { o.OnProgress(started.Progress().Stats(o.Total)) })
+			client.Hook(context.Background(), true, func() { o.OnProgress(started.Progress().Stats(o.Total)) })
 		})
 	}
 	return run, before, nil
@@ -169,10 +178,10 @@ func (c *Client) openImport(ctx context.Context, source Source, o ImportOptions)
 
 const progressInterval = 500 * time.Millisecond
 
-func (r *importRun) events(ctx context.Context, after Position) iter.Seq2[*pipeline.Event, error] {
+func (r *importRun) events(ctx context.Context, after event.Position) iter.Seq2[*pipeline.Event, error] {
 	notes := &sourceNotes{
 		verifyArchives: cmp.Or(r.options.VerifyArchiveBytes, defaultVerifyArchives), resumed: r.pipeline.Resumed,
-		warn: func(w Warning, text string) { r.pipeline.Warn(ctx, w, text) },
+		warn: func(w event.Warning, text string) { r.pipeline.Warn(ctx, w, text) },
 	}
 	trusting := trusts(r.source)
 	return func(yield func(*pipeline.Event, error) bool) {
@@ -186,37 +195,37 @@ func (r *importRun) events(ctx context.Context, after Position) iter.Seq2[*pipel
 	}
 }
 
-func (o ImportOptions) check(source Source) error {
+func (o Options) check(source Source) error {
 	bad := func(isBad bool, field string, value any, want string) *outgoing.Refusal {
 		return outgoing.If(isBad, field, fmt.Sprint(value), want)
 	}
 	share := o.MaxRejectShare
 	if refusal := cmp.Or(
-		bad(o.ID == "", "ImportOptions.ID", "", `a name that stays the same for every run, such as "mixpanel-2024"`),
+		bad(o.ID == "", "Options.ID", "", `a name that stays the same for every run, such as "mixpanel-2024"`),
 		bad(!canBeRead(source), "source", "", "a source with a function to read, not nil, and no nil among the sources that it is made of"),
-		bad(o.Checkpoint != nil && outgoing.IsNil(o.Checkpoint), "ImportOptions.Checkpoint", "", "a checkpoint, or no value: this one is a nil pointer"),
-		bad(o.Total < 0, "ImportOptions.Total", o.Total, "0 or more"),
-		bad(math.IsNaN(share) || share > 1 || share < 0 && share != -1, "ImportOptions.MaxRejectShare", share,
+		bad(o.Checkpoint != nil && outgoing.IsNil(o.Checkpoint), "Options.Checkpoint", "", "a checkpoint, or no value: this one is a nil pointer"),
+		bad(o.Total < 0, "Options.Total", o.Total, "0 or more"),
+		bad(math.IsNaN(share) || share > 1 || share < 0 && share != -1, "Options.MaxRejectShare", share,
 			"above 0 and at most 1, 0 for the default of 0.01, or -1 for no limit"),
-		bad(o.MaxRejects < 0, "ImportOptions.MaxRejects", o.MaxRejects, "a number, or 0 for no limit"),
-		bad(outgoing.LacksUnit(o.Grace), "ImportOptions.Grace", o.Grace, outgoing.WantUnit),
-		bad(o.Grace < -1, "ImportOptions.Grace", o.Grace, "a duration, 0 for the default of 5 s, or -1 for none"),
-		bad(o.VerifyArchiveBytes < -1, "ImportOptions.VerifyArchiveBytes", o.VerifyArchiveBytes,
+		bad(o.MaxRejects < 0, "Options.MaxRejects", o.MaxRejects, "a number, or 0 for no limit"),
+		bad(outgoing.LacksUnit(o.Grace), "Options.Grace", o.Grace, outgoing.WantUnit),
+		bad(o.Grace < -1, "Options.Grace", o.Grace, "a duration, 0 for the default of 5 s, or -1 for none"),
+		bad(o.VerifyArchiveBytes < -1, "Options.VerifyArchiveBytes", o.VerifyArchiveBytes,
 			"bytes, 0 for the default of 1 GiB, or -1 for none"),
 	); refusal != nil {
-		return refused(ops.Import, refusal)
+		return bridge.Refused(ops.Import, refusal)
 	}
 	name := source.Name()
 	_, readsFiles := unwrap[fileSource](source)
-	return cmp.Or(refused(ops.Import, cmp.Or( // a source without files says itself that it has none
+	return cmp.Or(bridge.Refused(ops.Import, cmp.Or( // a source without files says itself that it has none
 		bad(name == "" && !readsFiles, "source.Name", "",
 			"a name that stays the same for every run: the checkpoint recognizes the source by it"),
 		bad(!utf8.ValidString(name), "source.Name", name, "a name of UTF-8, since a checkpoint holds no other text"),
-	)), checkImportID(ops.Import, "ImportOptions.ID", o.ID), o.checkFiles(source))
+	)), bridge.CheckImportID(ops.Import, "Options.ID", o.ID), o.checkFiles(source))
 }
 
 const defaultRejectShare = 0.01
 
-func (o ImportOptions) rejectLimits() commit.Limits {
+func (o Options) rejectLimits() commit.Limits {
 	return commit.Limits{Share: max(cmp.Or(o.MaxRejectShare, defaultRejectShare), 0), Most: o.MaxRejects}
 }

@@ -1,4 +1,4 @@
-package hogapi_test
+package history_test
 
 import (
 	"cmp"
@@ -13,13 +13,15 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/event"
+	"github.com/hogapi/hogapi/history"
 	"github.com/hogapi/hogapi/hogapitest"
 	"github.com/hogapi/hogapi/internal/testevents"
 )
 
 // matomoVisits reads the answer of Matomo's Live.getLastVisitsDetails: an array of visits with their actions. The
 // time of an action is the wall clock of the site. The time of the visit's last action is also there in UTC.
-var matomoVisits = hogapi.Format{Name: "matomo", Layout: hogapi.LayoutJSON, Convert: func(record []byte) (events []hogapi.Event, err error) {
+var matomoVisits = history.Format{Name: "matomo", Layout: history.LayoutJSON, Convert: func(record []byte) (events []event.Event, err error) {
 	var visit struct {
 		IDSite, IDVisit, UserID, VisitorID string
 		LastActionTimestamp                int64
@@ -36,7 +38,7 @@ var matomoVisits = hogapi.Format{Name: "matomo", Layout: hogapi.LayoutJSON, Conv
 		zone = max(zone, action.Timestamp-visit.LastActionTimestamp)
 	}
 	for _, action := range visit.ActionDetails {
-		events = append(events, hogapi.Event{
+		events = append(events, event.Event{
 			Name:       map[string]string{"action": "$pageview", "event": action.EventAction}[action.Type],
 			DistinctID: cmp.Or(visit.UserID, visit.VisitorID),
 			Timestamp:  time.Unix(action.Timestamp-zone, 0),
@@ -57,8 +59,8 @@ const matomoAnswer = `[
 func ExampleFormat() {
 	path := exampleLines("events.jsonl", matomoAnswer)
 	client, server := importClient()
-	source := hogapi.FileSource(matomoVisits, path)
-	if _, err := client.Import(context.Background(), source, &hogapi.ImportOptions{ID: "matomo-2024"}); err != nil {
+	source := history.Files(matomoVisits, path)
+	if _, err := history.Import(context.Background(), client, source, &history.Options{ID: "matomo-2024"}); err != nil {
 		log.Fatal(err)
 	}
 	for ev := range server.Ledger().Events() {
@@ -70,15 +72,15 @@ func ExampleFormat() {
 }
 
 // Some hours after an import, Verify says whether all of it is there. A program exits with 0 only for complete.
-func ExampleClient_Verify() {
+func ExampleVerify() {
 	server := hogapitest.New() // your program: NewClient with the project key, and a personal key with the scope query:read
 	client := clientOf(server, hogapitest.DefaultProject)
 	ctx := context.Background()
-	receipt, err := client.Import(ctx, testevents.Source(3), &hogapi.ImportOptions{ID: "orders-1998"})
+	receipt, err := history.Import(ctx, client, testevents.Source(3), &history.Options{ID: "orders-1998"})
 	if err != nil {
 		log.Fatal(err)
 	}
-	v, err := client.Verify(ctx, receipt, &hogapi.VerifyOptions{
+	v, err := history.Verify(ctx, client, receipt, &history.VerifyOptions{
 		Source: testevents.Source(3), // to name the missing events, if there are any
 		Wait:   true,                 // until it is complete or stands still
 	})
@@ -104,7 +106,7 @@ func ExampleVerification_Missing() {
 		log.Fatal(err)
 	}
 	ctx := context.Background()
-	receipt, err := client.Import(ctx, testevents.Source(5), &hogapi.ImportOptions{ID: "orders-1998"})
+	receipt, err := history.Import(ctx, client, testevents.Source(5), &history.Options{ID: "orders-1998"})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -114,21 +116,21 @@ func ExampleVerification_Missing() {
 		log.Fatal(err)
 	}
 	defer os.RemoveAll(dir)
-	options := &hogapi.VerifyOptions{Source: testevents.Source(5), Dir: dir} // which remembers the looks of the hours before
-	var v *hogapi.Verification
-	for now = now.Add(24 * time.Hour); v == nil || v.State == hogapi.VerificationInProgress; now = now.Add(30 * time.Minute) {
-		if v, err = client.Verify(ctx, receipt, options); err != nil {
+	options := &history.VerifyOptions{Source: testevents.Source(5), Dir: dir} // which remembers the looks of the hours before
+	var v *history.Verification
+	for now = now.Add(24 * time.Hour); v == nil || v.State == history.VerificationInProgress; now = now.Add(30 * time.Minute) {
+		if v, err = history.Verify(ctx, client, receipt, options); err != nil {
 			log.Fatal(err)
 		}
 	}
 	fmt.Println(v.State, v.MissingEvents, "after look", v.Looks)
 
-	again, err := client.Import(ctx, v.Missing(testevents.Source(5)), &hogapi.ImportOptions{ID: "orders-1998"}) // with a new checkpoint
+	again, err := history.Import(ctx, client, v.Missing(testevents.Source(5)), &history.Options{ID: "orders-1998"}) // with a new checkpoint
 	if err != nil {
 		log.Fatal(err)
 	}
 	fmt.Println("sent again:", again.Acknowledged)
-	if v, err = client.Verify(ctx, receipt, nil); err != nil {
+	if v, err = history.Verify(ctx, client, receipt, nil); err != nil {
 		log.Fatal(err)
 	}
 	fmt.Println(v.State)
@@ -143,7 +145,7 @@ func ExampleDataDeletionsService_Create() {
 	server := hogapitest.New(hogapitest.WithDataDeletions()) // your program: a personal key with the scope data_deletion:write
 	client := clientOf(server, hogapitest.DefaultProject)
 	ctx := context.Background()
-	if _, err := client.Import(ctx, testevents.Source(3), &hogapi.ImportOptions{ID: "orders-1998"}); err != nil {
+	if _, err := history.Import(ctx, client, testevents.Source(3), &history.Options{ID: "orders-1998"}); err != nil {
 		log.Fatal(err)
 	}
 	request := hogapi.DataDeletionRequest{ImportID: "orders-1998"}
@@ -166,11 +168,11 @@ func ExampleDataDeletionsService_Create() {
 func ExampleCountQueries() {
 	server := hogapitest.New() // your program: NewClient with the project key, and a personal key with the scope query:read
 	client := clientOf(server, hogapitest.DefaultProject)
-	receipt, err := client.Import(context.Background(), testevents.Source(3), &hogapi.ImportOptions{ID: "orders-1998"})
+	receipt, err := history.Import(context.Background(), client, testevents.Source(3), &history.Options{ID: "orders-1998"})
 	if err != nil {
 		log.Fatal(err)
 	}
-	for _, query := range hogapi.CountQueries(receipt) { // some hours later
+	for _, query := range history.CountQueries(receipt) { // some hours later
 		var answer struct{ Results [][]any }
 		err := client.Do(context.Background(), hogapi.Request{
 			Method: http.MethodPost, Path: "/query/", Replay: hogapi.ReplaySafe,

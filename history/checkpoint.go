@@ -1,14 +1,16 @@
-package hogapi
+package history
 
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 
+	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/event"
+	"github.com/hogapi/hogapi/internal/bridge"
 	"github.com/hogapi/hogapi/internal/durable"
+	"github.com/hogapi/hogapi/internal/errtext"
 	"github.com/hogapi/hogapi/internal/lines"
 	"github.com/hogapi/hogapi/internal/outgoing"
 	"github.com/hogapi/hogapi/internal/resume"
@@ -30,29 +32,19 @@ type Checkpointer interface {
 	Close() error
 }
 
-// importTarget returns a digest of the project's key and of the host name that an import sends to. The port is
-// not part of it: that of a proxy on this machine may change.
-func (c *core) importTarget() string {
-	if c.capture == nil || c.projectKey == nil {
-		return "" // it is refused later
-	}
-	sum := sha256.Sum256([]byte("hogapi import\x00" + c.capture.Hostname() + "\x00" + c.projectKey()))
-	return hex.EncodeToString(sum[:16])
-}
-
 // continues returns the protocol of an import: the saved one, if an earlier run has chosen it.
-func continues(s *savedState, asked Protocol) (Protocol, error) {
+func continues(s *savedState, asked event.Protocol) (event.Protocol, error) {
 	if s == nil || s.Protocol == "" {
 		return asked, nil
 	}
-	if asked != ProtocolAuto && string(asked) != s.Protocol {
-		return asked, refused(ops.Import, outgoing.Refuse("Delivery.Protocol", string(asked),
+	if asked != event.ProtocolAuto && string(asked) != s.Protocol {
+		return asked, bridge.Refused(ops.Import, outgoing.Refuse("Delivery.Protocol", string(asked),
 			fmt.Sprintf("%q, which the import began with, or ProtocolAuto: one import never mixes two", s.Protocol)))
 	}
-	return Protocol(s.Protocol), nil
+	return event.Protocol(s.Protocol), nil
 }
 
-// FileCheckpoint returns a Checkpointer that keeps the state of an import in a file. It makes the folder if it
+// CheckpointFile returns a Checkpointer that keeps the state of an import in a file. It makes the folder if it
 // does not exist, and replaces the whole file each time. After a crash of the process or the machine, the file
 // holds the newest saved state. With an *InputError, an import refuses a file that is cut off, empty or
 // changed, and a file that is not regular or has hard links, which would keep an old state.
@@ -63,7 +55,7 @@ func continues(s *savedState, asked Protocol) (Protocol, error) {
 // may own the checkpoint by then. On systems without such locks (neither Unix nor Windows), remove the lock
 // file of a killed process by hand. The folder must be on a local disk, or on a file system with the same locks
 // and syncs.
-func FileCheckpoint(path string) Checkpointer {
+func CheckpointFile(path string) Checkpointer {
 	return fileCheckpoint{statefile.NewCheckpoint(durable.OS{}, path)}
 }
 
@@ -71,7 +63,7 @@ type fileCheckpoint struct{ file *statefile.Checkpoint }
 
 func (c fileCheckpoint) Open(context.Context) ([]byte, error) {
 	state, err := c.file.Open()
-	return state, stateFileError(err)
+	return state, bridge.FileError(err)
 }
 
 func (c fileCheckpoint) Save(_ context.Context, state []byte) error { return c.file.Save(state) }
@@ -79,15 +71,15 @@ func (c fileCheckpoint) Save(_ context.Context, state []byte) error { return c.f
 func (c fileCheckpoint) Close() error { return c.file.Close() }
 
 // importFiles are the checkpoint and the reject file of one run.
-type importFiles struct{ resume.Files[Position] }
+type importFiles struct{ resume.Files[event.Position] }
 
-func newImportFiles(o ImportOptions, source Source, c *core) *importFiles {
-	f := &importFiles{resume.Files[Position]{Of: resume.Of{Import: o.ID, Target: c.importTarget(), Source: source.Name()}}}
+func newImportFiles(o Options, source Source, client bridge.Client) *importFiles {
+	f := &importFiles{resume.Files[event.Position]{Of: resume.Of{Import: o.ID, Target: client.ImportTarget(), Source: source.Name()}}}
 	if o.Checkpoint != nil {
-		f.Checkpoint = guarded{o.Checkpoint, c}
+		f.Checkpoint = guarded{o.Checkpoint, client}
 	}
 	if read, ok := unwrap[fileSource](source); ok {
-		f.Fingerprint = func(at Position) lines.Fingerprint { return read.fingerprint(at) }
+		f.Fingerprint = func(at event.Position) lines.Fingerprint { return read.fingerprint(at) }
 	}
 	if read := growing(source); read != nil {
 		f.HasGrown = read.hasGrown
@@ -99,31 +91,31 @@ func newImportFiles(o ImportOptions, source Source, c *core) *importFiles {
 type guarded struct {
 	Checkpointer
 
-	core *core
+	client bridge.Client
 }
 
 func (g guarded) Save(ctx context.Context, state []byte) error {
-	return g.core.guard(func() error { return g.Checkpointer.Save(ctx, state) })
+	return g.client.Guard(func() error { return g.Checkpointer.Save(ctx, state) })
 }
 
 // openCheckpoint opens the checkpoint and reads the state that earlier runs have saved.
 func (f *importFiles) openCheckpoint(ctx context.Context) (*savedState, error) {
 	resumed, err := f.Open(ctx)
 	if _, unfit := errors.AsType[*statefile.UnfitError](err); unfit {
-		return nil, errors.Join(stateFileError(err), f.Checkpoint.Close())
+		return nil, errors.Join(bridge.FileError(err), f.Checkpoint.Close())
 	}
-	return resumed, fileError(StopCheckpoint, "the checkpoint cannot be opened", err)
+	return resumed, fileError(event.StopCheckpoint, "the checkpoint cannot be opened", err)
 }
 
 // openRejects opens the handler if it is a reject file, and returns the function that writes to the file.
-func (f *importFiles) openRejects(handler RejectHandler, isMapped bool) (write func(context.Context, *statefile.Reject) error, err error) {
+func (f *importFiles) openRejects(handler hogapi.RejectHandler, isMapped bool) (write func(context.Context, *statefile.Reject) error, err error) {
 	own, ok := handler.(hasRejectFile)
 	if !ok {
 		return nil, nil //nolint:nilnil // the rejects go elsewhere
 	}
 	file := own.RejectFile()
 	if err := file.Open(); err != nil {
-		return nil, fileError(StopHandler, "the reject file cannot be opened", stateFileError(err))
+		return nil, fileError(event.StopHandler, "the reject file cannot be opened", bridge.FileError(err))
 	}
 	f.Rejects = file
 	return func(_ context.Context, r *statefile.Reject) error {
@@ -134,25 +126,25 @@ func (f *importFiles) openRejects(handler RejectHandler, isMapped bool) (write f
 
 func (f *importFiles) close() error {
 	rejects, checkpoint := f.Close()
-	return errors.Join(fileError(StopHandler, "the reject file cannot be closed", rejects), fileError(StopCheckpoint, "the checkpoint cannot be closed", checkpoint))
+	return errors.Join(fileError(event.StopHandler, "the reject file cannot be closed", rejects), fileError(event.StopCheckpoint, "the checkpoint cannot be closed", checkpoint))
 }
 
 // fileError returns the error of a checkpoint or a reject file before or after the import itself: a StopError,
 // unless the caller has to choose another file.
-func fileError(reason StopReason, what string, err error) error {
+func fileError(reason event.StopReason, what string, err error) error {
 	if err == nil {
 		return nil
 	}
-	_, unfit := errors.AsType[*InputError](err)
-	err = fmt.Errorf("%s: %w", what, bare(err))
-	if unfit || errors.Is(err, ErrHeld) {
+	_, unfit := errors.AsType[*hogapi.InputError](err)
+	err = fmt.Errorf("%s: %w", what, errtext.Bare(err))
+	if unfit || errors.Is(err, hogapi.ErrHeld) {
 		return fmt.Errorf("hogapi: %w", err)
 	}
-	return &StopError{Reason: reason, Err: err}
+	return &event.StopError{Reason: reason, Err: err}
 }
 
 // checkFiles checks that checkpoint, reject file and source use different files.
-func (o ImportOptions) checkFiles(source Source) error {
+func (o Options) checkFiles(source Source) error {
 	var state, rejects []string
 	if c, ok := o.Checkpoint.(fileCheckpoint); ok {
 		state = c.file.Files()
@@ -160,7 +152,7 @@ func (o ImportOptions) checkFiles(source Source) error {
 	if r, ok := o.Rejects.(hasRejectFile); ok {
 		rejects = r.RejectFile().Files()
 	}
-	refusal := outgoing.If(statefile.Overlap(state, rejects), "ImportOptions.Rejects", "",
+	refusal := outgoing.If(statefile.Overlap(state, rejects), "Options.Rejects", "",
 		"a file that the checkpoint does not use: its own, and those with .hogapi-tmp and .lock")
 	if len(state)+len(rejects) == 0 {
 		return nil
@@ -169,8 +161,8 @@ func (o ImportOptions) checkFiles(source Source) error {
 		read := statefile.Files(durable.OS{}, path)
 		read = read[:min(1, len(read))]
 		refusal = cmp.Or(refusal,
-			outgoing.If(statefile.Overlap(read, rejects), "ImportOptions.Rejects", "", "a file that is not read: the import would never end"),
-			outgoing.If(statefile.Overlap(read, state), "ImportOptions.Checkpoint", "", "a file that is not read: the checkpoint would replace it"))
+			outgoing.If(statefile.Overlap(read, rejects), "Options.Rejects", "", "a file that is not read: the import would never end"),
+			outgoing.If(statefile.Overlap(read, state), "Options.Checkpoint", "", "a file that is not read: the checkpoint would replace it"))
 	}
-	return refused(ops.Import, refusal)
+	return bridge.Refused(ops.Import, refusal)
 }

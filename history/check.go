@@ -1,4 +1,4 @@
-package hogapi
+package history
 
 import (
 	"context"
@@ -11,11 +11,13 @@ import (
 	"time"
 
 	"github.com/hogapi/hogapi/event"
+	"github.com/hogapi/hogapi/internal/bridge"
 	"github.com/hogapi/hogapi/internal/commit"
 	"github.com/hogapi/hogapi/internal/errtext"
 	"github.com/hogapi/hogapi/internal/inside"
 	"github.com/hogapi/hogapi/internal/ledger"
 	"github.com/hogapi/hogapi/internal/mask"
+	"github.com/hogapi/hogapi/internal/outgoing"
 	"github.com/hogapi/hogapi/internal/pipeline"
 	"github.com/hogapi/hogapi/internal/survey"
 	"github.com/hogapi/hogapi/internal/wire"
@@ -37,9 +39,9 @@ type CheckReport struct {
 	// Days counts the good events by day in UTC and name. It is rolled up like Receipt.Days.
 	Days []CheckCount `json:"days"`
 
-	Reasons  map[Reason]CheckFinding  `json:"reasons,omitempty"` // of the refused events, which can have several reasons
-	Skips    map[string]int64         `json:"skips,omitempty"`
-	Warnings map[Warning]CheckFinding `json:"warnings,omitempty"`
+	Reasons  map[event.Reason]CheckFinding  `json:"reasons,omitempty"` // of the refused events, which can have several reasons
+	Skips    map[string]int64               `json:"skips,omitempty"`
+	Warnings map[event.Warning]CheckFinding `json:"warnings,omitempty"`
 
 	DoubleUUIDs CheckFinding `json:"double_uuids"` // events with the uuid of an earlier event
 	// UUIDsPartial means that there are more than 1,000,000 uuids. The later ones were compared with the first
@@ -68,7 +70,7 @@ const eventRefused = "event refused: "
 
 const mostExamples = 5
 
-func (f *CheckFinding) add(p Position, text string) {
+func (f *CheckFinding) add(p event.Position, text string) {
 	f.Count++
 	if len(f.Examples) < mostExamples {
 		f.Examples = append(f.Examples, event.Example{Position: p, Text: text})
@@ -83,23 +85,27 @@ func (f *CheckFinding) add(p Position, text string) {
 //
 // A pipe can be read once: after Check, an import of the same source stops with an error. Import it without
 // Check, or write it to a file first.
-func Check(ctx context.Context, source Source, options *ImportOptions) (CheckReport, error) {
-	o := orDefault(options)
-	if err := errors.Join(checkContext(ctx, ops.Import), o.check(source), o.Gate.check(ops.Import)); err != nil {
+func Check(ctx context.Context, source Source, options *Options) (CheckReport, error) {
+	var o Options
+	if options != nil {
+		o = *options
+	}
+	rules, unfit := bridge.Rules(ops.Import, o.Gate, wire.RulesOf(o.Delivery.Protocol), time.Now)
+	if err := errors.Join(bridge.Refused(ops.Import, outgoing.CheckContext(ctx)), o.check(source), unfit); err != nil {
 		return CheckReport{}, err
 	}
 	seed := maphash.MakeSeed()
 	c := &checker{
-		report: CheckReport{Reasons: map[Reason]CheckFinding{}, Skips: map[string]int64{}, Warnings: map[Warning]CheckFinding{}},
-		events: newRehearsal(o.ID, o.Gate, o.Delivery.Protocol, source, seed), good: survey.New(seed), watch: survey.Watcher(ctx), seed: seed,
+		report: CheckReport{Reasons: map[event.Reason]CheckFinding{}, Skips: map[string]int64{}, Warnings: map[event.Warning]CheckFinding{}},
+		events: newRehearsal(o.ID, rules, source, seed), good: survey.New(seed), watch: survey.Watcher(ctx), seed: seed,
 	}
-	ctx = readOnly(ctx, func(w Warning, text string) { note(c.report.Warnings, w, Position{}, text) })
-	for ev, err := range source.Events(ctx, Position{}) {
+	ctx = readOnly(ctx, func(w event.Warning, text string) { note(c.report.Warnings, w, event.Position{}, text) })
+	for ev, err := range source.Events(ctx, event.Position{}) {
 		if ctx.Err() != nil {
 			break // the source's error does not matter then
 		}
 		if err != nil {
-			return c.finish(), fmt.Errorf("hogapi: check: the source failed: %w", bare(err))
+			return c.finish(), fmt.Errorf("hogapi: check: the source failed: %w", errtext.Bare(err))
 		}
 		c.add(&ev)
 	}
@@ -107,10 +113,10 @@ func Check(ctx context.Context, source Source, options *ImportOptions) (CheckRep
 		return c.finish(), fmt.Errorf("hogapi: check: stopped: %w", context.Cause(ctx))
 	}
 	if c.report.Skipped > 0 && c.report.Good+c.report.Rejected == 0 {
-		note(c.report.Warnings, event.WarningAllSkipped, Position{}, "every record of the source was skipped")
+		note(c.report.Warnings, event.WarningAllSkipped, event.Position{}, "every record of the source was skipped")
 	}
 	if c.report.Read == 0 {
-		note(c.report.Warnings, event.WarningNoRecords, Position{}, pipeline.NoRecords)
+		note(c.report.Warnings, event.WarningNoRecords, event.Position{}, pipeline.NoRecords)
 	}
 	return c.finish(), c.judge(o.rejectLimits())
 }
@@ -130,12 +136,12 @@ func (c *checker) judge(limits commit.Limits) error {
 	limits.First, limits.IsCheck = c.refused, true
 	err := limits.JudgeEnd(ledger.Counts{Acknowledged: c.report.Good, Rejected: c.report.Rejected, Skipped: c.report.Skipped})
 	if err != nil {
-		err = &StopError{Reason: StopTooManyRejects, Err: err, IsCheck: true}
+		err = &event.StopError{Reason: event.StopTooManyRejects, Err: err, IsCheck: true}
 	}
 	return err
 }
 
-func (c *checker) add(ev *Event) {
+func (c *checker) add(ev *event.Event) {
 	c.report.Read++
 	out, refusal := c.events.next(ev)
 	if refusal != nil {
@@ -143,11 +149,11 @@ func (c *checker) add(ev *Event) {
 		if c.refused == nil {
 			c.refused = refusal
 		}
-		note(c.report.Reasons, refusal.Reason, ev.Position, bare(refusal).Error())
+		note(c.report.Reasons, refusal.Reason, ev.Position, errtext.Bare(refusal).Error())
 		for _, other := range refusal.Also {
 			alone := *other
 			alone.Position, alone.Where = refusal.Position, refusal.Where
-			note(c.report.Reasons, other.Reason, ev.Position, bare(&alone).Error())
+			note(c.report.Reasons, other.Reason, ev.Position, errtext.Bare(&alone).Error())
 		}
 		return
 	}
@@ -184,14 +190,13 @@ type rehearsal struct {
 	trusting bool
 }
 
-func newRehearsal(importID string, gate GateOptions, p Protocol, s Source, seed maphash.Seed) *rehearsal {
-	rules := gate.rules(rulesOf[p], time.Now)
-	return &rehearsal{events: pipeline.NewRehearsal(importID, rules, newStamps(importID), seed), trusting: trusts(s)}
+func newRehearsal(importID string, rules wire.Rules, s Source, seed maphash.Seed) *rehearsal {
+	return &rehearsal{events: pipeline.NewRehearsal(importID, rules, wire.NewStamps(outgoing.Library, outgoing.Version(), importID), seed), trusting: trusts(s)}
 }
 
 // next returns the event as it is sent, valid until the next call, or the gate's refusal. For a skipped event
 // it returns neither. It must be given every event of a source, in order.
-func (r *rehearsal) next(ev *Event) (out *wire.Encoded, refusal *EventError) {
+func (r *rehearsal) next(ev *event.Event) (out *wire.Encoded, refusal *event.Error) {
 	r.event.Fill(ev, r.trusting)
 	out, fault := r.events.Next(&r.event)
 	if fault != nil {
@@ -201,7 +206,7 @@ func (r *rehearsal) next(ev *Event) (out *wire.Encoded, refusal *EventError) {
 	return out, refusal
 }
 
-func note[K comparable](findings map[K]CheckFinding, key K, p Position, text string) {
+func note[K comparable](findings map[K]CheckFinding, key K, p event.Position, text string) {
 	f := findings[key]
 	f.add(p, text)
 	findings[key] = f
