@@ -128,7 +128,7 @@ func TestAllFaultsAreListed(t *testing.T) {
 // The guide has a row for each rule, with the words that reports have for it.
 func TestGuideHasEachRule(t *testing.T) {
 	t.Parallel()
-	guide, err := os.ReadFile("docs/historical-import.md")
+	guide, err := os.ReadFile("../docs/historical-import.md")
 	require.NoError(t, err)
 	for _, rule := range wiretest.Rules {
 		row := regexp.MustCompile(`(?m)^\| `+rule.ID+` \|.*$`).FindAllString(string(guide), -1)
@@ -251,7 +251,7 @@ func TestNotesOfAWrappedSource(t *testing.T) {
 
 // The runbook has a row for each reason of a stop and each checkpoint that is refused, and quotes the error texts.
 func TestRunbook(t *testing.T) {
-	page, err := os.ReadFile("docs/historical-import.md")
+	page, err := os.ReadFile("../docs/historical-import.md")
 	require.NoError(t, err)
 	_, runbook, found := strings.Cut(string(page), "## When it stops")
 	require.True(t, found)
@@ -262,7 +262,7 @@ func TestRunbook(t *testing.T) {
 		}
 	}
 	first := rows.String()
-	public, err := os.ReadFile("event/stop.go")
+	public, err := os.ReadFile("../event/stop.go")
 	require.NoError(t, err)
 	reasons := regexp.MustCompile(`StopReason = "(\w+)"`).FindAllSubmatch(public, -1)
 	require.NotEmpty(t, reasons)

@@ -34,8 +34,8 @@ const cutOff = 6 * 24 * time.Hour
 
 const clock = "2006-01-02 15:04:05"
 
-// history is one export with its rows, its runs and its destination.
-type history struct {
+// pastExport is one export with its rows, its runs and its destination.
+type pastExport struct {
 	*rand.Rand
 
 	t       *testing.T
@@ -64,9 +64,9 @@ func TestRepairOfObjectStores(t *testing.T) {
 	}
 }
 
-func newHistory(t *testing.T, seed uint64, db *postgres, store *store) *history {
+func newHistory(t *testing.T, seed uint64, db *postgres, store *store) *pastExport {
 	t.Helper()
-	h := &history{Rand: rand.New(rand.NewPCG(seed, 7)), t: t, engine: newEngine(t), table: fmt.Sprint("history_", seed), db: db, store: store}
+	h := &pastExport{Rand: rand.New(rand.NewPCG(seed, 7)), t: t, engine: newEngine(t), table: fmt.Sprint("history_", seed), db: db, store: store}
 	server := hogapitest.New(hogapitest.WithClock(func() time.Time { return historyEnd }), hogapitest.WithPolls(1))
 	h.project = server.Project(hogapitest.DefaultProject)
 	client, err := hogapi.NewClient(append(server.ClientOptions(hogapitest.DefaultProject),
@@ -97,7 +97,7 @@ func newHistory(t *testing.T, seed uint64, db *postgres, store *store) *history 
 }
 
 // insert makes the rows: most arrive at once, some hours late, some days late.
-func (h *history) insert() {
+func (h *pastExport) insert() {
 	h.engine.run("CREATE DATABASE IF NOT EXISTS " + h.table)
 	h.engine.run("CREATE OR REPLACE TABLE " + h.table + `.stored (uuid UUID, event String, distinct_id String, properties JSON,
 		timestamp DateTime64(6, 'UTC'), inserted_at DateTime64(6, 'UTC')) ENGINE = MergeTree ORDER BY timestamp`)
@@ -118,7 +118,7 @@ func (h *history) insert() {
 }
 
 // schedule runs the export each hour, but leaves out hours, and lets runs fail.
-func (h *history) schedule() {
+func (h *pastExport) schedule() {
 	outage := historyBegin.Add(time.Duration(h.Float64() * float64(7*24*time.Hour)))
 	pause := historyBegin.Add(time.Duration(h.Float64() * float64(8*24*time.Hour))).Truncate(time.Hour).Add(20 * time.Minute)
 	paused := time.Duration(1+h.IntN(20)) * time.Hour
@@ -148,14 +148,14 @@ func within(column string, start, end time.Time) string {
 	return fmt.Sprintf(" WHERE %s >= '%s' AND %s < '%s'", column, start.UTC().Format(clock), column, end.UTC().Format(clock))
 }
 
-func (h *history) rows(column string, start, end time.Time) (rows []string) {
+func (h *pastExport) rows(column string, start, end time.Time) (rows []string) {
 	for _, row := range h.engine.run("SELECT toString(uuid), toString(timestamp) FROM " + h.table + ".stored" + within(column, start, end)) {
 		rows = append(rows, fmt.Sprint(row[0], "\te\tx\t", row[1]))
 	}
 	return rows
 }
 
-func (h *history) number(column string, start, end time.Time) int64 {
+func (h *pastExport) number(column string, start, end time.Time) int64 {
 	var n json.Number
 	require.NoError(h.t, json.Unmarshal(fmt.Appendf(nil, "%v", h.engine.run("SELECT count() FROM " + h.table + ".stored" + within(column, start, end))[0][0]), &n))
 	count, err := n.Int64()
@@ -164,7 +164,7 @@ func (h *history) number(column string, start, end time.Time) int64 {
 }
 
 // write exports rows into the destination. The key of an object has the interval and no run, as the service's keys.
-func (h *history) write(prefix string, start, end time.Time, rows []string) {
+func (h *pastExport) write(prefix string, start, end time.Time, rows []string) {
 	switch {
 	case h.store != nil && len(rows) > 0:
 		ids := make([]string, len(rows))
@@ -178,7 +178,7 @@ func (h *history) write(prefix string, start, end time.Time, rows []string) {
 }
 
 // copies returns how often each row is in the destination.
-func (h *history) copies() map[string]int {
+func (h *pastExport) copies() map[string]int {
 	if h.store != nil {
 		return h.store.copies(h.table)
 	}
@@ -202,7 +202,7 @@ func numbers(rows [][]any) [][]any {
 }
 
 // check repairs the export, and compares the destination with the words of the plan.
-func (h *history) check() {
+func (h *pastExport) check() {
 	t := h.t
 	c, err := coverage.Of(t.Context(), h.client, h.export, nil)
 	require.NoError(t, err)
@@ -257,7 +257,7 @@ func (h *history) check() {
 }
 
 // isOld reports whether the service chooses the rows of a step by timestamp: the line of the plan leaves a day to spare.
-func (h *history) isOld(step coverage.Step) bool { return historyEnd.Sub(step.Start) > cutOff }
+func (h *pastExport) isOld(step coverage.Step) bool { return historyEnd.Sub(step.Start) > cutOff }
 
 func parsed(t *testing.T, text any) time.Time {
 	at, err := time.Parse("2006-01-02 15:04:05.999999", text.(string))
