@@ -289,7 +289,4 @@ func stateFileError(err error) error {
 	return err
 }
 
-// bare returns an error without the package's prefix, for use inside another one of this package.
-func bare(err error) error { return errtext.Bare(err) }
-
 const prefix = "hogapi: "

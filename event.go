@@ -6,9 +6,10 @@ import (
 	"github.com/hogapi/hogapi/event"
 )
 
-// The nouns of package event that a program with a Capture or an import needs.
+// These are the nouns of package event that a program with a Capture or an import needs.
 type (
-	Event          = event.Event          // one past event
+	// Event is one past event.
+	Event          = event.Event
 	Position       = event.Position       // a position in a source
 	Protocol       = event.Protocol       // the way in which events are sent
 	Receipt        = event.Receipt        // what became of each event

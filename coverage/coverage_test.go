@@ -23,7 +23,8 @@ func TestInputIsRefused(t *testing.T) {
 	ctx, id, now := t.Context(), uuid.UUID{1}, time.Now()
 	failed := func(_ any, err error) error { return err }
 	ranged := func(client *hogapi.Client, o *coverage.RangeOptions) (err error) {
-		for _, err = range coverage.DownloadRange(ctx, client, now.AddDate(0, 0, -2), now, o) {
+		for _, failed := range coverage.DownloadRange(ctx, client, now.AddDate(0, 0, -2), now, o) {
+			err = failed
 		}
 		return err
 	}

@@ -132,11 +132,13 @@ import (
 
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/coverage"
+	"github.com/hogapi/hogapi/history"
 	"github.com/hogapi/hogapi/hogapitest"
 	"github.com/hogapi/hogapi/ops"
 )
 
 var _ = coverage.Of
+var _ = history.Import
 var _ = errors.New
 var _ = json.Unmarshal
 var _ = time.Unix

@@ -152,7 +152,7 @@ func openImport(ctx context.Context, client bridge.Client, source Source, o Opti
 		return failed(err)
 	}
 	delivered := hogapi.CaptureOptions{ID: o.ID, Rate: o.Rate, Rejects: o.Rejects, Gate: o.Gate, Delivery: o.Delivery}
-	config, err := client.ImportConfig(ops.Import, delivered) //nolint:contextcheck // hooks outlive ctx
+	config, err := client.ImportConfig(ops.Import, delivered)
 	if err != nil {
 		return failed(err)
 	}
