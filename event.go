@@ -7,6 +7,7 @@ import (
 )
 
 // These are the nouns of package event that a program with a Capture or an import needs.
+
 type (
 	// Event is one past event.
 	Event          = event.Event
