@@ -9,21 +9,47 @@ import (
 // These are the nouns of package event that a program with a Capture or an import needs.
 
 type (
-	// Event is one past event.
-	Event          = event.Event
-	Position       = event.Position       // a position in a source
-	Protocol       = event.Protocol       // the way in which events are sent
-	Receipt        = event.Receipt        // what became of each event
-	DayCount       = event.DayCount       // the events of one name on one day
-	Stats          = event.Stats          // a snapshot of a running import
-	Reject         = event.Reject         // an event that was refused
-	Reason         = event.Reason         // why an event was refused
-	Warning        = event.Warning        // a fact to look at, although the event is sent
-	EventError     = event.Error          // the error of an event that was refused
-	StopError      = event.StopError      // the error of an import or a Capture that has stopped
-	StopReason     = event.StopReason     // why it stopped
-	UnsettledError = event.UnsettledError // lists the events that were taken and are not settled
-	UnsettledEvent = event.UnsettledEvent // one of them
+	// Event is one past event: see [event.Event].
+	Event = event.Event
+
+	// Position is a position in a source: see [event.Position].
+	Position = event.Position
+
+	// Protocol is the way in which events are sent: see [event.Protocol].
+	Protocol = event.Protocol
+
+	// Receipt is what became of each event: see [event.Receipt].
+	Receipt = event.Receipt
+
+	// DayCount is the events of one name on one day: see [event.DayCount].
+	DayCount = event.DayCount
+
+	// Stats is a snapshot of a running import: see [event.Stats].
+	Stats = event.Stats
+
+	// Reject is an event that was refused: see [event.Reject].
+	Reject = event.Reject
+
+	// Reason is why an event was refused: see [event.Reason].
+	Reason = event.Reason
+
+	// Warning is a fact to look at, although the event is sent: see [event.Warning].
+	Warning = event.Warning
+
+	// EventError is the error of an event that was refused: see [event.Error].
+	EventError = event.Error
+
+	// StopError is the error of an import or a Capture that has stopped: see [event.StopError].
+	StopError = event.StopError
+
+	// StopReason is why an import or a Capture has stopped: see [event.StopReason].
+	StopReason = event.StopReason
+
+	// UnsettledError is the error that lists the events that were taken and are not settled: see [event.UnsettledError].
+	UnsettledError = event.UnsettledError
+
+	// UnsettledEvent is an event that was taken and is not settled: see [event.UnsettledEvent].
+	UnsettledEvent = event.UnsettledEvent
 )
 
 // The protocols.
