@@ -62,7 +62,7 @@ type RangeFile struct {
 // last. While another call has the folder, it is [hogapi.ErrHeld]. It calls Create, Get and Download for each interval.
 func DownloadRange(ctx context.Context, client *hogapi.Client, from, to time.Time, o *RangeOptions) iter.Seq2[RangeFile, error] {
 	selected := outgoing.OrDefault(o)
-	selected.Model, selected.Step = cmp.Or(selected.Model, hogapi.ModelEvents), cmp.Or(selected.Step, longestDownload)
+	selected.Model, selected.Step = cmp.Or(selected.Model, hogapi.ModelEvents), cmp.Or(selected.Step, download.LongestStep)
 	selected.MaxBytes = cmp.Or(selected.MaxBytes, 256<<30)
 	from, to = from.UTC().Truncate(time.Second), to.UTC().Truncate(time.Second)
 	pace, unfit := paceOf(selected.Watch)
@@ -112,8 +112,6 @@ func DownloadRange(ctx context.Context, client *hogapi.Client, from, to time.Tim
 	}
 }
 
-const longestDownload = 7 * 24 * time.Hour
-
 func (o RangeOptions) request(start, end time.Time) hogapi.FileDownloadRequest {
 	return hogapi.FileDownloadRequest{
 		Model: o.Model, File: o.File, DataIntervalStart: start, DataIntervalEnd: end, Include: o.Include, Exclude: o.Exclude,
@@ -125,7 +123,7 @@ func (o RangeOptions) check(from, to time.Time) *outgoing.Refusal {
 		outgoing.If(from.IsZero() || to.IsZero(), "from", "", "two times"),
 		outgoing.Reversed("to", to, "from", from),
 		outgoing.If(o.Model == hogapi.ModelHogQL, "RangeOptions.Model", string(o.Model), "events, persons or sessions: a query chooses its rows itself"),
-		outgoing.If(o.Step < time.Second || o.Step > longestDownload, "RangeOptions.Step", o.Step.String(), "a second to 7 days"),
+		outgoing.If(o.Step < time.Second || o.Step > download.LongestStep, "RangeOptions.Step", o.Step.String(), "a second to 7 days"),
 		outgoing.If(o.Step == download.RecentOnly && o.Model == hogapi.ModelEvents, "RangeOptions.Step", o.Step.String(), download.WantNotRecentOnly),
 		outgoing.If(o.MaxBytes < -1, "RangeOptions.MaxBytes", strconv.FormatInt(o.MaxBytes, 10), "a number of bytes, 0 for the default or -1 for no limit"),
 		download.CheckNames(o.Folder, o.File.Extension()),

@@ -60,6 +60,9 @@ type interval struct {
 // RecentOnly is the length of an interval for which the service reads a table of recent events only, whatever the age.
 const RecentOnly = 5 * time.Minute
 
+// LongestStep is the length of the intervals of a range unless another one is asked for, and the longest.
+const LongestStep = 7 * 24 * time.Hour
+
 // WantNotRecentOnly is what is wanted instead.
 const WantNotRecentOnly = "another length than 5 minutes, for which the service reads recent events only: add or leave out a second"
 
@@ -77,6 +80,48 @@ func HasBegun(folder string, from time.Time) bool {
 	})
 }
 
+func nameOf(start, end time.Time) string {
+	return start.UTC().Format(stamp) + "-" + end.UTC().Format(stamp)
+}
+
+// end returns the end of the interval that begins at from.
+func (r Range) end(from, to time.Time) time.Time {
+	end := from.Add(r.Step)
+	if end.After(to) {
+		end = to
+	}
+	if r.AvoidRecent && end.Sub(from) == RecentOnly {
+		end = from.Add(RecentOnly / 2)
+	}
+	return end
+}
+
+// Overlap returns an interval of a folder that has a part of a range and is none of the intervals of the range in steps: a
+// reader of all files would see its rows twice. A folder that cannot be read has none.
+func Overlap(folder string, from, to time.Time, step time.Duration) (start, end time.Time, found bool) {
+	own := map[string]bool{}
+	for _, r := range []Range{{Step: step}, {Step: step, AvoidRecent: true}} {
+		for at := from; at.Before(to); {
+			next := r.end(at, to)
+			own[nameOf(at, next)] = true
+			at = next
+		}
+	}
+	files, _ := os.ReadDir(folder)
+	for _, file := range files {
+		name, isState := strings.CutSuffix(file.Name(), stateEnding)
+		if !isState || len(name) != 2*len(stamp)+1 || own[name] {
+			continue
+		}
+		start, err := time.Parse(stamp, name[:len(stamp)])
+		end, bad := time.Parse(stamp, name[len(stamp)+1:])
+		if err == nil && bad == nil && start.Before(to) && end.After(from) {
+			return start, end, true
+		}
+	}
+	return start, end, false
+}
+
 // Files yields the files of a range, in the order of time. An error comes last.
 func (r Range) Files(ctx context.Context, from, to time.Time) iter.Seq2[Part, error] {
 	return func(yield func(Part, error) bool) {
@@ -89,12 +134,7 @@ func (r Range) Files(ctx context.Context, from, to time.Time) iter.Seq2[Part, er
 		room := &durable.Room{Folder: r.Path, Most: r.MaxBytes}
 		var end time.Time
 		for ; from.Before(to); from = end {
-			if end = from.Add(r.Step); end.After(to) {
-				end = to
-			}
-			if r.AvoidRecent && end.Sub(from) == RecentOnly {
-				end = from.Add(RecentOnly / 2)
-			}
+			end = r.end(from, to)
 			paths, err := r.interval(ctx, from, end, room)
 			for i, path := range paths {
 				if !yield(Part{path, from, end, i + 1}, nil) {
@@ -111,7 +151,7 @@ func (r Range) Files(ctx context.Context, from, to time.Time) iter.Seq2[Part, er
 
 // interval returns the paths of the whole files of an interval.
 func (r Range) interval(ctx context.Context, start, end time.Time, room *durable.Room) (paths []string, err error) {
-	name := start.Format(stamp) + "-" + end.Format(stamp)
+	name := nameOf(start, end)
 	saved := filepath.Join(r.Path, name+stateEnding)
 	x, err := r.load(saved, start, end)
 	if err != nil {
