@@ -86,10 +86,7 @@ func (f *CheckFinding) add(p event.Position, text string) {
 // A pipe can be read once: after Check, an import of the same source stops with an error. Import it without
 // Check, or write it to a file first.
 func Check(ctx context.Context, source Source, options *Options) (CheckReport, error) {
-	var o Options
-	if options != nil {
-		o = *options
-	}
+	o := outgoing.OrDefault(options)
 	rules, unfit := bridge.Rules(ops.Import, o.Gate, wire.RulesOf(o.Delivery.Protocol), time.Now)
 	if err := errors.Join(bridge.Refused(ops.Import, outgoing.CheckContext(ctx)), o.check(source), unfit); err != nil {
 		return CheckReport{}, err

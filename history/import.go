@@ -78,10 +78,7 @@ type Options struct {
 // When ctx ends, Import reads nothing more, sends what it has read, saves the position and returns, all within
 // Options.Grace. A function of the caller that does not return then is left behind, and named in the error.
 func Import(ctx context.Context, client *hogapi.Client, source Source, options *Options) (event.Receipt, error) {
-	var o Options
-	if options != nil {
-		o = *options
-	}
+	o := outgoing.OrDefault(options)
 	inside, err := bridge.Open(ctx, client, ops.Import, nil)
 	if err != nil {
 		return event.Receipt{ID: o.ID}, err

@@ -14,7 +14,6 @@ import (
 	"github.com/hogapi/hogapi/internal/bridge"
 	"github.com/hogapi/hogapi/internal/errtext"
 	"github.com/hogapi/hogapi/internal/outgoing"
-	"github.com/hogapi/hogapi/internal/queries"
 	"github.com/hogapi/hogapi/internal/verify"
 	"github.com/hogapi/hogapi/internal/wire"
 	"github.com/hogapi/hogapi/ops"
@@ -102,10 +101,7 @@ func (p VerifyProgress) String() string { return verify.Progress(p).String() }
 //
 // POST /query/, scope query:read.
 func Verify(ctx context.Context, client *hogapi.Client, receipt event.Receipt, o *VerifyOptions) (*Verification, error) {
-	var options VerifyOptions
-	if o != nil {
-		options = *o
-	}
+	options := outgoing.OrDefault(o)
 	inside, err := bridge.Open(ctx, client, ops.Verify, nil)
 	if err != nil {
 		return nil, err
@@ -113,7 +109,7 @@ func Verify(ctx context.Context, client *hogapi.Client, receipt event.Receipt, o
 	if err := options.check(receipt); err != nil {
 		return nil, err
 	}
-	config, err := options.config(ctx, client, inside, receipt)
+	config, err := options.config(ctx, inside, receipt)
 	if err != nil {
 		return nil, err
 	}
@@ -131,8 +127,8 @@ func Verify(ctx context.Context, client *hogapi.Client, receipt event.Receipt, o
 	return v, err
 }
 
-func (o VerifyOptions) config(ctx context.Context, client *hogapi.Client, inside bridge.Client, r event.Receipt) (verify.Config, error) {
-	asker := queries.For(client, "hogapi verify "+r.ID)
+func (o VerifyOptions) config(ctx context.Context, inside bridge.Client, r event.Receipt) (verify.Config, error) {
+	asker := inside.Asker("hogapi verify " + r.ID)
 	asker.MaxRead = o.MaxBytesRead
 	config := verify.Config{
 		OnWait: func(waits func(time.Time)) { asker.OnWait = waits },
