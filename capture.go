@@ -19,7 +19,7 @@ import (
 )
 
 // A Capture sends past events that a program gives it. It holds unsettled events in memory, so a kill of the
-// process loses them. If that must not happen, use [history.Import], which resumes from a checkpoint, or take
+// process loses them. If that must not happen, use history.Import, which resumes from a checkpoint, or take
 // the events from a queue and commit only the positions that OnSettled reports.
 //
 // In a service that runs for months, set DeliveryOptions.GiveUpAfter to -1: the Capture then waits for the end

@@ -22,20 +22,19 @@
 // # Contents
 //
 //   - [Client.BatchExports]: manage, pause and backfill batch exports, test their destinations, and read their
-//     logs; find out which intervals are not exported, and repair them
+//     logs
 //   - [Client.Backfills]: wait for backfills and retries; on newer servers also list, create and cancel
 //     backfills
-//   - [Client.Runs]: list, retry, cancel and watch runs, and read their logs; find intervals that are not
-//     exported
+//   - [Client.Runs]: list, retry, cancel and watch runs, and read their logs
 //   - [Client.Integrations]: manage the integrations that hold the credentials of destinations
 //   - [Client.AppMetrics]: on older servers, read the counts and errors of apps and of batch exports
 //   - [Client.FileDownloads]: export data on demand, and download the files
 //   - [Client.Dashboards]: read dashboards
 //   - [Client.IngestionWarnings]: list the warnings about events that the service dropped or changed on arrival
-//   - [Check] and [history.Import]: check and send past events from a [Source], such as [history.JSONLines],
-//     [history.Files] or [history.Paged]
+//   - history.Check and history.Import: check and send past events from a source, such as history.JSONLines,
+//     history.Files or history.Paged
 //   - [Client.NewCapture]: send past events one by one, as the program gets them
-//   - [history.Verify]: count the events of an import in the project, and name the missing ones
+//   - history.Verify: count the events of an import in the project, and name the missing ones
 //   - [Client.DataDeletions]: count the events of an import, and request their deletion
 //   - [Client.Do]: call any other endpoint of the project
 //
@@ -44,9 +43,10 @@
 // of types such as [Model] and [RunStatus]; they are kept.
 //
 // The packages destination and integration have the configs of destinations and of their credentials. Package
-// formats, and the packages below it, read the exports of other vendors. The packages ops, reasons and warnings
-// have constants for operations, reasons of rejects, and warnings. Package hogapitest is a fake of the service
-// for tests.
+// history imports and verifies past events. Package formats, and the packages below it, read the exports of other
+// vendors. Package coverage finds the intervals that are not exported, and repairs them. Package ops has constants
+// for operations, and package event those for reasons of rejects and warnings. Package hogapitest is a fake of the
+// service for tests.
 //
 // # Lists
 //
@@ -75,13 +75,13 @@
 // # Imports
 //
 // An import cannot be undone as a whole. [Client.DataDeletions] requests the deletion of its events, where
-// PostHog has enabled that; merged persons and changed properties stay. So run [Check] first, which sends
+// PostHog has enabled that; merged persons and changed properties stay. So run history.Check first, which sends
 // nothing, and import into a test project. An import promises:
 //
 //   - Each event of the source is acknowledged at least once, handed to the reject handler, or skipped on
 //     purpose. Otherwise the import ends with an error. With a checkpoint, the next run resumes where this one
 //     ended, also after a kill.
-//   - An import that rejects too much ends with an error, even if everything else was sent. [history.Rejected]
+//   - An import that rejects too much ends with an error, even if everything else was sent. history.Rejected
 //     reads the rejects again, for an import after a correction.
 //   - An event has the same uuid, name, distinct id, timestamp and properties each time it is sent, in
 //     every process. So the service can tell a repeated event from a new one.
@@ -90,7 +90,7 @@
 //   - Events of one distinct id are sent in the order of the source.
 //   - Every request is marked as a historical migration; there is no way to send events without that mark.
 //
-// An acknowledgement does not prove that an event is visible: [history.Verify] counts the events that have
+// An acknowledgement does not prove that an event is visible: history.Verify counts the events that have
 // arrived and names the missing ones. By default, an import sends at most 1,000 events a second.
 //
 // # Keys

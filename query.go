@@ -10,7 +10,7 @@ import (
 	"github.com/hogapi/hogapi/ops"
 )
 
-// ErrMaxBytesRead is the error of a [history.Verify] whose next query would read more than [VerifyOptions.MaxBytesRead], and of a
+// ErrMaxBytesRead is the error of a history.Verify whose next query would read more than its VerifyOptions.MaxBytesRead, and of a
 // comparison of package reconcile whose next query would read more than its Options.MaxBytesRead.
 var ErrMaxBytesRead = queries.ErrMaxRead
 

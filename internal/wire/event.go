@@ -18,10 +18,8 @@ func FieldsOf(ev *event.Event) Fields {
 	}
 }
 
-// AppendEvent and ReadEvent are for sources that store the events of another source. They must read that source through
-// Concat, which numbers the events of a record. An event shares the bytes that it is read from.
-
-// AppendEvent appends an event with its uuid or the origin of its uuid, its position, its record for a reject, and the
+// AppendEvent is for sources that store the events of another source. They must read that source through history.Concat,
+// which numbers the events of a record. It appends an event with its uuid or the origin of its uuid, its position, its record for a reject, and the
 // reason if it is skipped or rejected. Properties that JSON cannot hold are an error.
 func AppendEvent(b []byte, ev *event.Event) ([]byte, error) {
 	from := ev.Inside(inside.Key{})
