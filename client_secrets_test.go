@@ -241,8 +241,8 @@ func TestNothingPrintsASecret(t *testing.T) {
 			&BatchExport{Destination: Destination{Type: kind, Config: filled.Interface().(destination.Config)}},
 			&BatchExportRequest{Destination: Destination{Type: kind, Config: filled.Interface().(destination.Config)}})
 	}
-	roots = append(append(roots, told...), OfHistory.Roots...)
-	for _, zero := range append(plainTypes, OfHistory.Plain...) {
+	roots = append(append(roots, told...), OfDoors.Roots...)
+	for _, zero := range append(plainTypes, OfDoors.Plain...) {
 		full, raw := reflect.New(reflect.TypeOf(zero)), reflect.New(reflect.TypeOf(zero))
 		fill(full.Elem(), false)
 		roots = append(roots, full.Interface(), full.Elem().Interface())
@@ -457,7 +457,7 @@ func TestNoSecretInFiles(t *testing.T) {
 		}
 		events = append(events, ev)
 	}
-	receipt, query, err := OfHistory.Import(t.Context(), client, events, folder, func(s Stats) { fmt.Fprintf(&progress, "%+v %v\n", s, s) }, DeliveryOptions{Compression: CompressionNone, Protocol: ProtocolBatch, Tuning: Tuning{Lanes: 1, NoPreflight: true}})
+	receipt, query, err := OfDoors.Import(t.Context(), client, events, folder, func(s Stats) { fmt.Fprintf(&progress, "%+v %v\n", s, s) }, DeliveryOptions{Compression: CompressionNone, Protocol: ProtocolBatch, Tuning: Tuning{Lanes: 1, NoPreflight: true}})
 	require.NoError(t, err)
 	require.EqualValues(t, 8, receipt.Rejected)
 	asJSON, err := json.Marshal(receipt)

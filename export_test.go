@@ -43,9 +43,12 @@ func CallEndpoint(ctx context.Context, c *Client, op Op, id string) error {
 // raceDetector tells that everything takes some ten times as long, and several times the memory.
 var raceDetector bool
 
-// OfHistory are values and an import of package history, which imports this one: an external test sets them for the
-// tests of secrets.
-var OfHistory struct {
+// TestCredential is in no text of any value.
+const TestCredential = testCredential
+
+// OfDoors are values of the packages history and coverage, and an import: these import this package, so an external test
+// sets them for the tests of secrets.
+var OfDoors struct {
 	Roots, Plain []any
 	Import       func(ctx context.Context, c *Client, events []Event, folder string, onProgress func(Stats), d DeliveryOptions) (r Receipt, query string, err error)
 }

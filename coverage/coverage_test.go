@@ -1,8 +1,6 @@
 package coverage_test
 
 import (
-	"encoding/json"
-	"fmt"
 	"testing"
 	"time"
 
@@ -12,7 +10,6 @@ import (
 
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/coverage"
-	"github.com/hogapi/hogapi/destination"
 )
 
 // A door answers bad input, also a client that is none, with an error that names it.
@@ -52,17 +49,5 @@ func TestInputIsRefused(t *testing.T) {
 		require.Error(t, tt.err, i)
 		assert.ErrorContains(t, tt.err, tt.says)
 		assert.ErrorAs(t, tt.err, new(*hogapi.InputError), tt.says)
-	}
-}
-
-// The credentials of a second export are in no text of the options and the plan.
-func TestCredentialsAreHidden(t *testing.T) {
-	t.Parallel()
-	const credential = "s3cr3t-canary"
-	o := coverage.RepairOptions{Credentials: destination.S3{AWSSecretAccessKey: hogapi.Set(hogapi.NewSecret(credential))}}
-	asJSON, err := json.Marshal(o.Credentials)
-	require.NoError(t, err)
-	for _, text := range []string{fmt.Sprint(o), fmt.Sprintf("%+v", o), fmt.Sprintf("%#v", o), fmt.Sprint(&o), string(asJSON)} {
-		assert.NotContains(t, text, credential)
 	}
 }
