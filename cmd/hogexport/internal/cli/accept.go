@@ -22,14 +22,13 @@ type acceptance struct {
 
 // acceptedBy returns what the known times say about a gap that they cover as a whole, or nil.
 func acceptedBy(known []acceptance, c *coverage.Coverage, gap coverage.Gap) *acceptance {
-	const shortest = 8 // of the beginning of an id
 	var by *acceptance
 	for at := gap.Start; at.Before(gap.End); {
 		next := at
 		for i := range known {
 			a := &known[i]
 			id := c.ExportID.String()
-			isOf := a.Export == c.Name || len(a.Export) >= shortest && strings.HasPrefix(id, a.Export)
+			isOf := a.Export == c.Name || len(a.Export) >= minID && strings.HasPrefix(id, a.Export)
 			if !isOf || at.Before(a.From) || !a.To.IsZero() && !a.To.After(at) {
 				continue
 			}

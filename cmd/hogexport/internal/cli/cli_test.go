@@ -223,7 +223,7 @@ func TestListAfterBackfills(t *testing.T) {
 	project, now := p.server.Project(hogapitest.DefaultProject), time.Now().UTC()
 	newest := now.Truncate(time.Hour).Add(-5 * time.Hour)
 	add := func(status hogapi.RunStatus) {
-		for i := range mostLatestRuns {
+		for i := range maxLatestRuns {
 			start := newest.Add(time.Duration(-40+i) * time.Hour)
 			project.AddRun(id, hogapitest.Run{
 				Status: status, Start: start, End: start.Add(time.Hour), Created: now.Add(time.Duration(i-20) * time.Minute), Extra: map[string]any{"backfill": uuid.New()},
@@ -245,7 +245,7 @@ func TestListAfterBackfills(t *testing.T) {
 	p.ends(t, 6, "gaps", "warehouse")
 	assert.Contains(t, p.run(t, "list").stdout, "≥", "a run that was under way may have completed since")
 
-	now = now.Add(mostLatestRuns * time.Minute)
+	now = now.Add(maxLatestRuns * time.Minute)
 	add(hogapi.RunStatusFailed)
 	r = p.run(t, "list", "--cache", t.TempDir())
 	assert.Regexp(t, `(?m)^[0-9a-f-]+ +warehouse +BigQuery posthog.events +hour +failing +unknown +`, r.stdout)
@@ -256,7 +256,7 @@ func TestListAfterBackfillsOfAnOldServer(t *testing.T) {
 	t.Parallel()
 	p := newProgram(t)
 	id, now := p.addExport("warehouse", good), time.Now().UTC()
-	for i := range mostLatestRuns {
+	for i := range maxLatestRuns {
 		end := now.Truncate(time.Hour).Add(time.Duration(i-40) * time.Hour)
 		p.server.Project(hogapitest.DefaultProject).AddRun(id, hogapitest.Run{Start: end.Add(-time.Hour), End: end, Created: now.Add(time.Minute)})
 	}

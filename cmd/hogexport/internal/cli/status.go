@@ -56,9 +56,9 @@ func statusOf(e *hogapi.BatchExport, runs []hogapi.Run, now time.Time) status {
 			s.Failures++
 		}
 	}
-	s.IsAtLeast = len(runs) < intervals.PauseWindow(s.Interval) && len(runs) >= mostLatestRuns
+	s.IsAtLeast = len(runs) < intervals.PauseWindow(s.Interval) && len(runs) >= maxLatestRuns
 	s.FailuresLeft = max(0, intervals.PauseAfter-s.Failures)
-	s.MayBeLater = len(runs) >= mostLatestRuns
+	s.MayBeLater = len(runs) >= maxLatestRuns
 	limit := stuckAfter(s.Interval)
 	for i := range runs { // the newest first
 		run := &runs[i]
@@ -166,8 +166,8 @@ func newestUpdates(runs []hogapi.Run, interval string) []hogapi.Run {
 	return newest[:min(intervals.PauseWindow(interval), len(newest))]
 }
 
-// mostLatestRuns is how many runs the list of exports has for each.
-const mostLatestRuns = 10
+// maxLatestRuns is how many runs the list of exports has for each.
+const maxLatestRuns = 10
 
 func stuckAfter(interval string) time.Duration {
 	const least = 3 * time.Hour

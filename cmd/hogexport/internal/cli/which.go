@@ -99,12 +99,14 @@ func choose(all []hogapi.BatchExport, name string) (*hogapi.BatchExport, error) 
 	return nil, shell.UsageError(fmt.Sprintf("%d exports %s %q", len(found), what, name), "take one by its id: "+strings.Join(texts, ", "))
 }
 
+// minID is the least length of the beginning of an id that the command itself writes.
+const minID = 8
+
 // shortIDs returns the beginnings of ids by which the exports of a project can be named.
 func shortIDs(all []hogapi.BatchExport) map[uuid.UUID]string {
-	const shortest = 8
 	ids := map[uuid.UUID]string{}
 	for i := range all {
-		id, length := all[i].ID.String(), shortest
+		id, length := all[i].ID.String(), minID
 		for k := range all {
 			other := all[k].ID.String()
 			for k != i && length < len(id) && strings.HasPrefix(other, id[:length]) {

@@ -77,7 +77,7 @@ func checkTable(w io.Writer, p *page.Check) {
 
 const (
 	nameWidth = 44
-	mostRows  = 12
+	maxRows   = 12
 )
 
 // largestFirst are the names of counts, the largest first.
@@ -95,13 +95,13 @@ func counts(w io.Writer, what, of string, list map[string]int64, whole int64) {
 	fmt.Fprintf(w, "\n%-*s  %15s  %9s\n", nameWidth, what, of, "share")
 	var rest int64
 	for i, name := range names {
-		if i < mostRows {
+		if i < maxRows {
 			fmt.Fprintf(w, "%s  %15s  %9s\n", term.Padded(pages.Shown(name), nameWidth), pages.Count(list[name]), pages.Share(list[name], whole))
 			continue
 		}
 		rest += list[name]
 	}
-	if more := len(names) - mostRows; more > 0 {
+	if more := len(names) - maxRows; more > 0 {
 		fmt.Fprintf(w, "%-*s  %15s  %9s\n", nameWidth, pages.Count(int64(more))+" more", pages.Count(rest), pages.Share(rest, whole))
 	}
 }
