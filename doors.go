@@ -34,7 +34,6 @@ func init() {
 		}
 		return door{c}, nil
 	}
-	queries.For = func(client any, name string) *queries.Asker { return client.(*Client).asker(name) }
 	bridge.Rules = func(op Op, gate any, p wire.Protocol, now func() time.Time) (wire.Rules, error) {
 		o := gate.(GateOptions)
 		return o.rules(p, now), o.check(op)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/history"
+	"github.com/hogapi/hogapi/internal/bridge"
 	"github.com/hogapi/hogapi/internal/queries"
 	"github.com/hogapi/hogapi/internal/survey"
 )
@@ -191,7 +192,10 @@ func Held(ctx context.Context, client *hogapi.Client, r history.CheckReport) ([]
 	for _, row := range r.Days {
 		files[row.Day] += row.Events
 	}
-	asker := queries.For(client, "hogapi: what the project has")
+	asker, err := bridge.Asker(client, "hogapi: what the project has")
+	if err != nil {
+		return nil, err
+	}
 	from, until := r.Oldest.UTC().Truncate(day), r.Newest.UTC().Truncate(day).Add(day)
 	rows, err := queries.AskDays[queries.DayRow](ctx, asker, queries.Query{HogQL: countDays}, from, until)
 	if err != nil {

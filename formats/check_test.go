@@ -56,6 +56,8 @@ func TestCheck(t *testing.T) {
 	nothing, err := formats.Held(t.Context(), client, history.CheckReport{})
 	require.NoError(t, err, "without good events there are no days to ask for")
 	assert.Empty(t, nothing)
+	_, err = formats.Held(t.Context(), nil, r.CheckReport)
+	require.ErrorAs(t, err, new(*hogapi.InputError), "a client that is none")
 	assert.Equal(t, formats.HeldDay{Day: "2024-05-06", Project: 3, Files: 4}, r.Held[0])
 	assert.Equal(t, "2024-05-06", r.Cut())
 	assert.Positive(t, r.DoubleUUIDs.Count)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/internal/bridge"
 	"github.com/hogapi/hogapi/internal/queries"
 )
 
@@ -60,7 +61,8 @@ type PostHogSide struct {
 	asker   *queries.Asker
 	perHour int
 	pace    pace
-	noTexts bool // the server does not have MD5
+	noTexts bool  // the server does not have MD5
+	unfit   error // of a client that NewClient has not made: of every query
 }
 
 // PostHog returns the project of a client as a side. It is a [Service], and can be the destination too: after a move between
@@ -73,7 +75,12 @@ type PostHogSide struct {
 // POST /query/, scope query:read.
 func PostHog(client *hogapi.Client, o *PostHogOptions) *PostHogSide {
 	const half = 1_200
-	s := &PostHogSide{project: client.Project(), asker: queries.For(client, "hogapi reconcile"), perHour: half}
+	s := &PostHogSide{asker: &queries.Asker{}, perHour: half}
+	if asker, err := bridge.Asker(client, "hogapi reconcile"); err != nil {
+		s.unfit = err
+	} else {
+		s.project, s.asker = client.Project(), asker
+	}
 	if o != nil && o.QueriesPerHour > 0 {
 		s.perHour = o.QueriesPerHour
 	}
@@ -159,6 +166,9 @@ func (s *PostHogSide) LeftOut(ctx context.Context, selected Selection) ([]LeftOu
 func query[T any](
 	ctx context.Context, s *PostHogSide, text string, selected Selection, read func(row) (T, error), columns int,
 ) ([]T, error) {
+	if s.unfit != nil {
+		return nil, s.unfit
+	}
 	q := compose(text, selected)
 	size := queries.Size{Rows: selected.rows, PerRow: 16 + 8 + 20 + 36} // uuid, time, name and distinct id
 	for column, bytes := range map[string]int64{"created_at": 8, "properties": 1_000} {

@@ -245,6 +245,11 @@ func TestProjectsThatRefuse(t *testing.T) {
 		assert.Contains(t, err.Error(), api.Detail)
 		assert.Equal(t, 1, asked)
 	}
+	for _, client := range []*hogapi.Client{nil, {}} {
+		_, err := Compare(t.Context(), PostHog(client, nil), w.there, w.options())
+		require.ErrorAs(t, err, new(*hogapi.InputError))
+		assert.ErrorContains(t, err, "a client of NewClient")
+	}
 }
 
 // A busy project is asked again. A question that takes too long is asked in parts, down to 1/256 of a day.

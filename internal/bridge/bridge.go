@@ -74,6 +74,15 @@ func CheckImportID(op ops.Op, field, id string) error {
 	return Refused(op, outgoing.If(want != "", field, id, want))
 }
 
+// Asker returns who asks a client's queries for one task, or an *InputError for a client that NewClient has not made.
+func Asker(client any, name string) (*queries.Asker, error) {
+	c, unfit := Of(client)
+	if unfit != nil {
+		return nil, Refused(ops.Query, unfit)
+	}
+	return c.Asker(name), nil
+}
+
 // Open returns the client for one operation, or an *InputError for its first input that is refused.
 func Open(ctx context.Context, client any, op ops.Op, refusal *outgoing.Refusal) (Client, error) {
 	c, unfit := Of(client)

@@ -163,9 +163,6 @@ func (a *Asker) charge(r Reply) {
 	}
 }
 
-// For returns an asker for a *hogapi.Client. Package hogapi sets it.
-var For func(client any, name string) *Asker
-
 const maxName = 128 // bytes, by the documentation of the endpoint
 
 func (a *Asker) body(q Query) map[string]any {

@@ -23,6 +23,7 @@ import (
 	"github.com/hogapi/hogapi/cmd/internal/shell"
 	"github.com/hogapi/hogapi/cmd/internal/term"
 	"github.com/hogapi/hogapi/history"
+	"github.com/hogapi/hogapi/internal/bridge"
 	"github.com/hogapi/hogapi/internal/queries"
 	"github.com/hogapi/hogapi/internal/watch"
 )
@@ -319,7 +320,11 @@ func (t *trial) stored(ctx context.Context, client *hogapi.Client, importID stri
 	query := queries.Query{Values: values, HogQL: "SELECT toString(uuid) AS uuid_text, event, distinct_id, " +
 		"toTimeZone(timestamp, 'UTC') AS utc_time, properties\n" + fromImport +
 		"AND toString(uuid) IN (" + strings.Join(names, ", ") + ") LIMIT 1000"}
-	answer, err := queries.Ask[[]any](ctx, queries.For(client, "hogimport: events of a trial"), query, 1_001)
+	asker, err := bridge.Asker(client, "hogimport: events of a trial")
+	if err != nil {
+		return nil, err
+	}
+	answer, err := queries.Ask[[]any](ctx, asker, query, 1_001)
 	for _, row := range answer {
 		const columns = 5
 		if len(row) != columns {

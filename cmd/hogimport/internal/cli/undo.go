@@ -19,6 +19,7 @@ import (
 	"github.com/hogapi/hogapi/cmd/internal/progress"
 	"github.com/hogapi/hogapi/cmd/internal/shell"
 	"github.com/hogapi/hogapi/cmd/internal/term"
+	"github.com/hogapi/hogapi/internal/bridge"
 	"github.com/hogapi/hogapi/internal/queries"
 )
 
@@ -120,7 +121,11 @@ func (u *undo) run(ctx context.Context) error {
 
 // readBy says what the queries of a client have read, and what is left of the project's budget.
 func readBy(client *hogapi.Client) string {
-	return progress.Read(queries.For(client, "").Server.Read())
+	asker, err := bridge.Asker(client, "")
+	if err != nil {
+		return ""
+	}
+	return progress.Read(asker.Server.Read())
 }
 
 func (u *undo) preview(d *deletion, read string) {
@@ -230,7 +235,10 @@ const countImport = "SELECT toDate(toTimeZone(timestamp, 'UTC')) AS utc_day, cou
 	"GROUP BY utc_day ORDER BY utc_day LIMIT 50000"
 
 func daysOf(ctx context.Context, client *hogapi.Client, importID string) (days []dayCount, err error) {
-	asker := queries.For(client, "hogimport: the events of an import by day")
+	asker, err := bridge.Asker(client, "hogimport: the events of an import by day")
+	if err != nil {
+		return nil, err
+	}
 	rows, err := queries.AskDays[queries.DayRow](ctx, asker, queries.Query{HogQL: countImport, Values: map[string]any{"job_id": importID}}, firstDay, lastDay)
 	for _, row := range rows {
 		days = append(days, dayCount{row.Day, row.N})
