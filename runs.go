@@ -85,7 +85,7 @@ func (s RunStatus) IsKnown() bool { return isKnown(s, runStatuses) }
 func (s RunStatus) IsTerminal() bool { return s.IsKnown() && !s.goesOn() }
 
 // goesOn reports whether the run has not ended, as far as the status is known.
-func (s RunStatus) goesOn() bool { return isKnown(s, openStatuses) }
+func (s RunStatus) goesOn() bool { return coverage.IsOpen(s) }
 
 // IsFailure reports whether the run is over and has failed. A cancelled run has not failed.
 func (s RunStatus) IsFailure() bool { return isKnown(s, failedStatuses) }
@@ -302,11 +302,8 @@ func (s *RunsService) Cancel(ctx context.Context, exportID, runID uuid.UUID, opt
 	return nil
 }
 
-// isFinal reports whether the status of a run stays. A run that was cancelled ends when its workflow does, which sets
-// finished_at and perhaps another status.
-func (r *Run) isFinal() bool {
-	return !r.Status.goesOn() && (r.Status != RunStatusCancelled || r.FinishedAt != nil)
-}
+// isFinal reports whether the status of a run stays.
+func (r *Run) isFinal() bool { return coverage.IsFinal(r.Status, r.FinishedAt) }
 
 // ended waits until a run is over, for a time.
 func (s *RunsService) ended(ctx context.Context, exportID, runID uuid.UUID, options []CallOption) (*Run, error) {

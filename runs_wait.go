@@ -148,7 +148,7 @@ func (r *Run) endedBadly() bool {
 }
 
 func (r *Run) outcome() coverage.Outcome {
-	return coverage.OutcomeOf(string(r.Status), r.RecordsFailed)
+	return coverage.OutcomeOf(r.Status, r.RecordsFailed)
 }
 
 func (r *Run) brief() string {

@@ -250,9 +250,9 @@ func (r *repairer) lookAgain(ctx context.Context, target export, step *Step, at 
 		for _, run := range runs {
 			switch {
 			case !gap.Overlaps(calendar.NewSpan(run.Start, run.End)):
-			case goesOn(run.Status) && r.now().Sub(run.CreatedAt) > calendar.StuckAfter(string(target.Interval)):
+			case calendar.IsOpen(run.Status) && r.now().Sub(run.CreatedAt) > calendar.StuckAfter(string(target.Interval)):
 				return next, errtext.Errorf("run %s of this time has been under way since %s: plan again, which cancels it", run.ID, outgoing.Time(run.CreatedAt))
-			case goesOn(run.Status):
+			case calendar.IsOpen(run.Status):
 				isWaiting = true
 				_, err := r.Runs.Wait(ctx, target.ID, run.ID, r.selected.Watch)
 				if _, isOver := errors.AsType[*hogapi.RunError](err); err != nil && !isOver {
@@ -290,7 +290,7 @@ func (r *repairer) waitForBackfills(ctx context.Context, exportID uuid.UUID, gap
 		case b.Status == hogapi.RunStatusCompleted:
 			empty.add(&b)
 			continue
-		case !goesOn(b.Status):
+		case !calendar.IsOpen(b.Status):
 			continue
 		}
 		end := hogapi.At(outgoing.OrDefault(b.EndAt))

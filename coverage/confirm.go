@@ -15,14 +15,14 @@ import (
 
 func (r *repairer) cancel(ctx context.Context, step *Step) error {
 	run, err := r.Runs.Get(ctx, r.plan.ExportID, step.Run.ID)
-	if err == nil && goesOn(run.Status) {
+	if err == nil && calendar.IsOpen(run.Status) {
 		err = r.Runs.Cancel(ctx, r.plan.ExportID, run.ID)
 		switch {
 		case ctx.Err() != nil:
 		case err == nil, errors.Is(err, hogapi.ErrOutcomeUnknown), errors.Is(err, hogapi.ErrNotCancelled):
 			run, err = r.Runs.Get(ctx, r.plan.ExportID, run.ID)
 		case errors.Is(err, hogapi.ErrInvalid): // it may have ended, or somebody has cancelled it, since the last look
-			if now, unread := r.Runs.Get(ctx, r.plan.ExportID, run.ID); unread == nil && !goesOn(now.Status) {
+			if now, unread := r.Runs.Get(ctx, r.plan.ExportID, run.ID); unread == nil && !calendar.IsOpen(now.Status) {
 				run, err = r.ended(ctx, run.ID)
 			}
 		}
@@ -32,7 +32,7 @@ func (r *repairer) cancel(ctx context.Context, step *Step) error {
 	switch {
 	case err != nil:
 		return err
-	case !isFinal(run):
+	case !calendar.IsFinal(run.Status, run.FinishedAt):
 		return r.save(step, StepLeft, fmt.Sprintf("the service accepted the cancel, but run %s is not over after %v: its workflow may be gone", run.ID, watch.CancelPatience))
 	}
 	return r.save(step, StepDone, "the run ended as "+string(run.Status))
@@ -68,11 +68,4 @@ func (p *Plan) confirm(after *Coverage) {
 			}
 		}
 	}
-}
-
-func goesOn(s hogapi.RunStatus) bool { return s.IsKnown() && !s.IsTerminal() }
-
-// isFinal reports whether the status of a run stays: one that was cancelled ends when its workflow does.
-func isFinal(r *hogapi.Run) bool {
-	return !goesOn(r.Status) && (r.Status != hogapi.RunStatusCancelled || r.FinishedAt != nil)
 }

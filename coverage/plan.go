@@ -231,7 +231,7 @@ func (c *Coverage) withCancels(steps []Step) []Step {
 	for _, step := range steps {
 		for _, x := range c.Intervals {
 			for _, run := range x.Runs {
-				isStuck := x.State == StateStuck && goesOn(run.Status) && step.span().Overlaps(calendar.NewSpan(run.Start, run.End))
+				isStuck := x.State == StateStuck && calendar.IsOpen(run.Status) && step.span().Overlaps(calendar.NewSpan(run.Start, run.End))
 				if isStuck && step.Action == ActionBackfill && step.State == StepPlanned && !seen[run.ID] {
 					seen[run.ID] = true
 					all = append(all, Step{

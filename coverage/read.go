@@ -188,7 +188,7 @@ func exportsOf(runs []Run, delay time.Duration) (all []calendar.Export) {
 func (run *Run) facts(delay time.Duration) calendar.Export {
 	return calendar.Export{
 		ID: run.ID, Span: calendar.NewSpan(run.Start, run.End), Created: run.CreatedAt, Choice: calendar.ChoiceOf(string(run.Rows)),
-		IsScheduled: run.Backfill == nil && !run.isLate(delay), Outcome: calendar.OutcomeOf(string(run.Status), run.RecordsFailed),
+		IsScheduled: run.Backfill == nil && !run.isLate(delay), Outcome: calendar.OutcomeOf(run.Status, run.RecordsFailed),
 		Attempts: run.Attempts, IsEmpty: run.Status == hogapi.RunStatusCompleted && run.Records != nil && *run.Records == 0,
 	}
 }

@@ -33,36 +33,6 @@ const (
 	StateUnknown       State = "cannot_tell"
 )
 
-// Outcome is the status of a run, as far as the state of an interval depends on it.
-type Outcome uint8
-
-// Outcomes.
-const (
-	Unclear Outcome = iota // a status that this package does not know
-	Open
-	Completed
-	RecordsFailed // completed, without some of its records
-	Failed
-	FailedBilling
-	Cancelled
-)
-
-// OutcomeOf returns the outcome of a run by its status, and by the number of its records that failed.
-func OutcomeOf(status string, failed *int64) Outcome {
-	outcome := Outcomes[status]
-	if outcome == Completed && failed != nil && *failed > 0 {
-		return RecordsFailed
-	}
-	return outcome
-}
-
-// Outcomes are the outcomes of the statuses that this package knows.
-var Outcomes = map[string]Outcome{
-	"Starting": Open, "Running": Open, "ContinuedAsNew": Open,
-	"Completed": Completed, "FailedBilling": FailedBilling, "Cancelled": Cancelled,
-	"Failed": Failed, "FailedRetryable": Failed, "Terminated": Failed, "TimedOut": Failed,
-}
-
 // Choice says how the service chose the rows of a run.
 type Choice uint8
 
