@@ -297,8 +297,7 @@ func (c *Client) prepare(ctx context.Context, r request, cfg callConfig, apiPath
 	if problem := outgoing.PersonalKeyProblem(key); problem != "" {
 		return nil, refused(r.op.Name, outgoing.Refuse("personal API key", "", problem))
 	}
-	x.addKey(key)
-	x.Keys = append(x.Keys, mask.HeaderCredentials(cfg.header)...)
+	x.Keys = append(append(x.Keys, key), mask.HeaderCredentials(cfg.header)...)
 	if body != nil {
 		x.Keys = append(x.Keys, mask.Credentials(body)...)
 	}

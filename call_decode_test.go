@@ -1,24 +1,16 @@
 package hogapi
 
 import (
-	"bytes"
-	"compress/gzip"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"iter"
 	"net/http"
-	"runtime"
-	"sort"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
-
-	"github.com/hogapi/hogapi/internal/httptry"
 )
 
 // last is the last error of a walk.
@@ -76,125 +68,6 @@ func TestRowsThatAreNothing(t *testing.T) {
 				require.ErrorContains(t, err, "row 0", name)
 			}
 		}
-	}
-}
-
-// zipped is an answer of gzip, in which equal parts cost next to nothing.
-func zipped(t *testing.T, status int, parts ...string) step {
-	t.Helper()
-	var body bytes.Buffer
-	zip := gzip.NewWriter(&body)
-	for _, part := range parts {
-		_, err := io.WriteString(zip, part)
-		require.NoError(t, err)
-	}
-	require.NoError(t, zip.Close())
-	return func(r *http.Request) (*http.Response, error) {
-		unzip, err := gzip.NewReader(bytes.NewReader(body.Bytes()))
-		resp := answer(r, status, "")
-		resp.ContentLength, resp.Uncompressed, resp.Body = -1, true, io.NopCloser(unzip) // as net/http hands it over
-		return resp, err
-	}
-}
-
-// bombs are valid JSON of four megabytes, which are four kilobytes of gzip and would be gigabytes in memory.
-func bombs(t *testing.T, key string) map[string][]string {
-	t.Helper()
-	const size = 4 << 20
-	many := func(text string) string { return strings.Repeat(text, size/len(text)) }
-	return map[string][]string{
-		"rows":            {`{"count":1,"` + key + `":[{}`, many(",{}"), "]}"},
-		"nulls":           {`{"` + key + `":[null`, many(",null"), "]}"},
-		"rows within one": {`{"` + key + `":[{"id":"` + runA.String() + `","job_id":"j","error_type":"E","timestamp":"2024-01-01","latest_runs":[{}`, many(",{}"), "]}]}"},
-		"another member":  {`{"` + key + `":[],"other":[{}`, many(",{}"), "]}"},
-		"one member each": {`{"` + key + `":[{"a":0}`, many(`,{"a":0}`), "]}"},
-		"a bare list":     {"[{}", many(",{}"), "]"},
-		"depth":           {`{"` + key + `":`, many("["), many("]"), "}"},
-	}
-}
-
-// A small answer of valid JSON never takes much memory or time, for any target of the decoding.
-func TestBombsOfValidJSON(t *testing.T) {
-	if raceDetector {
-		t.Skip("memory is measured")
-	}
-	const most = 64 << 20
-	try := func(name string, call func() error) {
-		t.Helper()
-		begin := time.Now()
-		growth := heapGrowth(func() {
-			if err := call(); err != nil {
-				require.Less(t, len(err.Error()), 2000, name)
-			}
-		})
-		require.LessOrEqual(t, growth, int64(most), "%s: %d MiB", name, growth>>20)
-		require.Less(t, time.Since(begin), 2*time.Minute, name) // on any machine: without the bound it takes hours
-	}
-	type large struct{ Text [1000]string }
-	for key := range lists(t.Context(), nil) {
-		for kind, parts := range bombs(t, key) {
-			client := newFakeClient(t, newScript(zipped(t, 200, parts...)), WithRetryPolicy(RetryPolicy{MaxTries: 1}))
-			for name, call := range lists(t.Context(), client)[key] {
-				try(name+", "+kind, call)
-			}
-			if key != "results" {
-				continue
-			}
-			for name, out := range map[string]any{"any": new(any), "raw": new(json.RawMessage), "large": new(struct{ Results, Other []large })} {
-				try("Do into "+name+", "+kind, func() error {
-					return client.Do(t.Context(), Request{Method: "GET", Path: "/x/"}, out)
-				})
-			}
-			client = newFakeClient(t, newScript(zipped(t, 400, parts...)))
-			try("an error of "+kind, lists(t.Context(), client)[key]["all runs"])
-		}
-	}
-}
-
-// Decoding a text within the estimate allocates at most a few times the estimate, including garbage.
-func TestFootprintBoundsMemory(t *testing.T) {
-	if raceDetector {
-		t.Skip("memory is measured")
-	}
-	const enough = 12 << 20 // bytes of text: by then the estimate has refused all of these
-	type pointers struct {
-		List []*[64]string
-		Map  map[string][32]int
-	}
-	for name, tt := range map[string]struct {
-		out                any
-		begin, member, end string // the member may hold its number, of seven digits
-	}{
-		"members":  {new(any), `[{"a":0}`, `,{"a":0}`, `]`},
-		"texts":    {new(any), `["a"`, `,"a"`, `]`},
-		"pointers": {new(pointers), `{"List":[[]`, `,[]`, `]}`},
-		"a map":    {new(pointers), `{"Map":{"":[]`, `,"%07d":[]`, `}}`},
-		"nulls":    {new([]*Run), `[null`, `,null`, `]`},
-		"a config": {new(BatchExport), `{"id":"` + runA.String() + `","destination":{"type":"S3","config":{"":0`, `,"%07d":1`, `}}}`},
-	} {
-		t.Run(name, func(t *testing.T) {
-			size := len(strings.ReplaceAll(tt.member, "%07d", "0000000"))
-			body := append(make([]byte, 0, enough), tt.begin...)
-			for n := 0; len(body)+size+len(tt.end) <= enough; n++ {
-				if size == len(tt.member) {
-					body = append(body, tt.member...)
-				} else {
-					body = fmt.Appendf(body, tt.member, n)
-				}
-			}
-			first := func(n int) []byte { return append(body[:len(tt.begin)+n*size:len(tt.begin)+n*size], tt.end...) }
-			refused := sort.Search((len(body)-len(tt.begin))/size, func(n int) bool { return httptry.Weigh(t.Context(), first(n+1), tt.out) != nil })
-			text := first(refused)
-			body = nil
-			var before, after runtime.MemStats
-			runtime.ReadMemStats(&before)
-			begin := time.Now()
-			require.NoError(t, decodeAnswer(t.Context(), text, tt.out))
-			runtime.ReadMemStats(&after)
-			took := after.TotalAlloc - before.TotalAlloc
-			t.Logf("%d members, %d KiB of text, %d MiB of memory, %v", refused, len(text)>>10, took>>20, time.Since(begin).Round(time.Millisecond))
-			require.LessOrEqual(t, took, uint64(4*httptry.MaxDecoded))
-		})
 	}
 }
 

@@ -136,10 +136,8 @@ type Request struct {
 // Do calls any endpoint of the project with the authentication, retries and errors of all other calls. It
 // decodes the answer into out unless out is nil.
 //
-// Do refuses an answer of more than 32 MiB of JSON, and an answer whose Go values would take more than about
-// 128 MiB. It estimates that size from the JSON and the type of out, without the memory that an UnmarshalJSON
-// method of out allocates. Unlike other calls, Do does not remove a key that the server repeats in its answer.
-// In an out of type any, numbers are float64, which rounds large ids.
+// Do refuses an answer of more than 32 MiB of JSON. The Go values of a smaller answer may take many times its size. In an
+// out of type any, numbers are float64, which rounds large ids.
 func (c *Client) Do(ctx context.Context, r Request, out any, options ...CallOption) error {
 	row, refusal := endpoints.Custom(r.Method, r.Path, endpoints.Replay(r.Replay))
 	if refusal != nil {

@@ -235,7 +235,7 @@ func TestHostileServersAndMemory(t *testing.T) {
 	}
 	answers := hostile(t)
 	for name, isBody := range map[string]bool{
-		"bomb": true, "bomb of brackets": true, "bomb of valid JSON": true, "endless body": true, "endless chunks": true, "endless header": false, "millions of headers": false,
+		"bomb": true, "bomb of brackets": true, "endless body": true, "endless chunks": true, "endless header": false, "millions of headers": false,
 		"millions of names": false, "endless trailers": false, "bomb of an error": false, "informs forever": false,
 	} {
 		client := hostileClient(t, rawServer(t, answers[name]), WithTryTimeout(time.Minute))

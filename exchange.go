@@ -26,7 +26,6 @@ type exchange struct {
 	request
 
 	core    *core
-	apiKeys []string // the client's own keys among Keys, which no answer may show either
 	started time.Time
 }
 
@@ -39,13 +38,9 @@ func newExchange(c *core, r request, target *url.URL) *exchange {
 		Now: c.now, Tried: x.observeTry, Location: r.location, TooMuchIsFinal: r.tooMuchIsFinal,
 	}
 	if c.projectKey != nil {
-		x.addKey(c.projectKey())
+		x.Keys = append(x.Keys, c.projectKey())
 	}
 	return x
-}
-
-func (x *exchange) addKey(key string) {
-	x.Keys, x.apiKeys = append(x.Keys, key), append(x.apiKeys, key)
 }
 
 // finish turns the last outcome into a result or one typed error.
@@ -113,9 +108,6 @@ func (x *exchange) read(ctx context.Context, out any) error {
 	case page:
 		err = errors.New("got an HTML page, not JSON")
 	case len(body) > 0:
-		if x.op.Name != ops.Do { // the caller of Do gets the answer as it came
-			body = mask.Whole(body, x.apiKeys)
-		}
 		err = decodeAnswer(ctx, body, out)
 	}
 	if err == nil && x.matches != nil {
@@ -213,11 +205,10 @@ type listed interface {
 	decodeRows(ctx context.Context, body []byte) error
 }
 
-// decodeAnswer decodes a body within the bounds of memory. It ends with ctx.
-func decodeAnswer(ctx context.Context, body []byte, out any) error {
-	err := httptry.Weigh(ctx, body, out)
-	if err != nil {
-		return err
+// decodeAnswer decodes a body. It ends with ctx.
+func decodeAnswer(ctx context.Context, body []byte, out any) (err error) {
+	if ctx.Err() != nil {
+		return httptry.ContextError(ctx)
 	}
 	switch list := out.(type) {
 	case listed:
@@ -227,12 +218,8 @@ func decodeAnswer(ctx context.Context, body []byte, out any) error {
 	default:
 		err = httptry.Unmarshal(body, out)
 	}
-	var faults httptry.RowFaults
-	if err != nil && !errors.As(err, &faults) {
+	if err != nil && !errors.As(err, new(httptry.RowFaults)) {
 		return err
-	}
-	if other := httptry.NoNulls(body, out); other != nil {
-		return other
 	}
 	return cmp.Or(completeness(out), err)
 }

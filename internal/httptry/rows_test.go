@@ -2,7 +2,6 @@ package httptry
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"strings"
 	"testing"
@@ -10,7 +9,6 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
@@ -111,63 +109,6 @@ func TestUnmarshalErrorIsShort(t *testing.T) {
 	err := Unmarshal([]byte(`{"ID":`+strings.Repeat("9", 1<<20)+`}`), new(row))
 	require.Error(t, err)
 	require.Less(t, len(err.Error()), 200)
-}
-
-// The same text weighs more the larger the type is that it is decoded into.
-func TestWeigh(t *testing.T) {
-	type large struct{ Text [1000]string }
-	list := func(n int) []byte { return []byte("[{}" + strings.Repeat(",{}", n-1) + "]") }
-	require.NoError(t, Weigh(t.Context(), list(1000), new([]large)))
-	require.NoError(t, Weigh(t.Context(), list(10_000), new([]row)))
-	require.ErrorIs(t, Weigh(t.Context(), list(10_000), new([]large)), ErrTooBig)
-	require.ErrorIs(t, Weigh(t.Context(), list(1_000_000), new(any)), ErrTooBig)
-}
-
-// A text within quotes weighs only its bytes, even if it contains brackets or escapes.
-func TestWeighText(t *testing.T) {
-	for _, text := range []string{strings.Repeat("[{,", 1<<20), strings.Repeat(`\"`, 1<<20), strings.Repeat(`\\`, 1<<20)} {
-		require.NoError(t, Weigh(t.Context(), []byte(`["`+text+`"]`), new(any)))
-	}
-	for _, broken := range []string{`"`, `["`, `"\`, `]]}}`, ""} {
-		require.NoError(t, Weigh(t.Context(), []byte(broken), new(any)), "it is for the decoder to refuse")
-	}
-}
-
-func TestWeighEnds(t *testing.T) {
-	deep := strings.Repeat("[", maxDepth)
-	require.NoError(t, Weigh(t.Context(), []byte(deep), new(any)))
-	require.ErrorContains(t, Weigh(t.Context(), []byte(deep+"["), new(any)), "nested too deeply")
-	ctx, cancel := context.WithCancelCause(t.Context())
-	cancel(errCut)
-	require.ErrorIs(t, Weigh(ctx, []byte("[]"), new(any)), errCut)
-}
-
-func TestNoNulls(t *testing.T) {
-	type row struct {
-		ID    int               `json:"id"`
-		Runs  []struct{ A int } `json:"latest_runs,omitzero"`
-		Any   json.RawMessage   `json:"any"`
-		Maybe []*int            `json:"maybe"`
-	}
-	type page struct {
-		Results []row `json:"results"`
-	}
-	for body, want := range map[string]string{
-		`{"results":[{"id":1,"latest_runs":[{"A":1}, null]}]}`: "latest_runs: row 1 is null",
-		`{"results":[ null]}`: "results: row 0 is null",
-		`{"results":[{"id":1,"any":[null,{"b":[null]}],"maybe":[1,null],"latest_runs":null}]}`: "",
-		`{"results":[{"id":1,"any":",null"}]}`:                                                 "",
-		`{"results":[{"id":1}],"next":null}`:                                                   "",
-		`{"results":7,"x":[null]}`:                                                             "",
-	} {
-		err := NoNulls([]byte(body), new(page))
-		if want == "" {
-			assert.NoError(t, err, body)
-		} else {
-			assert.ErrorContains(t, err, want, body)
-		}
-	}
-	assert.ErrorContains(t, NoNulls([]byte(`[1,null]`), new([]int64)), "the answer: row 1 is null")
 }
 
 func TestParts(t *testing.T) {

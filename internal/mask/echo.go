@@ -13,7 +13,6 @@ import (
 // Limits for hiding keys and keeping texts.
 const (
 	LeastOfKey = 8        // a shorter prefix of a key is not hidden
-	leastWhole = 16       // a shorter key is a test's word, which good answers may contain
 	MostHeader = 64 << 10 // bytes kept of a failed call's header
 	mostText   = 4 << 10  // bytes kept of an error's text
 )
@@ -21,16 +20,6 @@ const (
 // Bytes masks keys that a server may have echoed in text: whole or cut short, plain or escaped for
 // JSON or URLs. It reads the text once.
 func Bytes(text []byte, keys []string) []byte {
-	return withoutEchoes(text, keys, func(key string) int { return min(len(key), LeastOfKey) })
-}
-
-// Whole is Bytes for successful answers: it masks only whole keys.
-func Whole(text []byte, keys []string) []byte {
-	keys = slices.DeleteFunc(slices.Clone(keys), func(key string) bool { return len(key) < leastWhole })
-	return withoutEchoes(text, keys, func(key string) int { return len(key) })
-}
-
-func withoutEchoes(text []byte, keys []string, least func(key string) int) []byte {
 	mayEcho := func(key string) bool { return bytes.Contains(text, []byte(key[:min(len(key), LeastOfKey)])) }
 	if !bytes.ContainsAny(text, `%\`) && !slices.ContainsFunc(keys, mayEcho) {
 		return text // nearly always
@@ -49,7 +38,7 @@ func withoutEchoes(text []byte, keys []string, least func(key string) int) []byt
 			continue
 		}
 		for _, key := range keys {
-			if matched, size := echo(text[i:], key); matched > 0 && matched >= least(key) {
+			if matched, size := echo(text[i:], key); matched > 0 && matched >= min(len(key), LeastOfKey) {
 				out = append(append(out, text[kept:i]...), Redacted...)
 				kept = i + size
 				i = kept - 1

@@ -15,7 +15,7 @@ import (
 // Redacted replaces secrets in all output.
 const Redacted = "[redacted]"
 
-// Clean makes foreign text safe for one line of a log: short, without control characters.
+// Clean makes foreign text safe for one line of a log: short, without control characters and the service's keys.
 func Clean(s string) string {
 	const most = 500
 	s = strings.Map(func(r rune) rune {
@@ -24,6 +24,7 @@ func Clean(s string) string {
 		}
 		return r
 	}, strings.ToValidUTF8(s, "\uFFFD"))
+	s = Keys(s)
 	if len(s) > most {
 		s = strings.ToValidUTF8(s[:most], "") + "…"
 	}
