@@ -132,7 +132,7 @@ func TestDownloadHasAllRows(t *testing.T) {
 		folder := filepath.Join(t.TempDir(), "rows")
 		for range 2 {
 			before := service.created
-			cmd := exec.CommandContext(t.Context(), program, "download", folder, "--from", from.Format(time.RFC3339), "--to", from.Add(length).Format(time.RFC3339), "--format", "jsonl")
+			cmd := exec.CommandContext(t.Context(), program, "download", folder, "--yes", "--from", from.Format(time.RFC3339), "--to", from.Add(length).Format(time.RFC3339), "--format", "jsonl")
 			cmd.Env = environment(server.URL, t.TempDir())
 			out, err := cmd.CombinedOutput()
 			require.NoError(t, err, "%s", out)

@@ -18,19 +18,22 @@ import (
 
 // cache keeps the coverage of exports, so that the next command reads only new runs. It holds no keys and no rows.
 // A file that cannot be read or written costs calls and nothing else.
-type cache struct{ folder string }
+type cache struct {
+	folder  string
+	ageLine time.Duration // 0: the default
+}
 
 // cacheOf returns the cache of a project, in a folder or the user's own folder for caches.
 func (a *app) cacheOf(folder string) cache {
 	if folder == "" {
 		base, err := os.UserCacheDir()
 		if err != nil {
-			return cache{}
+			return cache{ageLine: time.Duration(a.ageLine)}
 		}
 		folder = filepath.Join(base, "hogexport")
 	}
 	sum := sha256.Sum256([]byte(strings.ToLower(cmp.Or(a.host, a.Env("POSTHOG_HOST"), a.Env("POSTHOG_REGION"))) + "\x00" + a.project()))
-	return cache{filepath.Join(folder, hex.EncodeToString(sum[:8]))}
+	return cache{filepath.Join(folder, hex.EncodeToString(sum[:8])), time.Duration(a.ageLine)}
 }
 
 func (c cache) path(e *hogapi.BatchExport) string {
@@ -48,17 +51,24 @@ func settingsOf(e *hogapi.BatchExport) string {
 	return strings.Join([]string{e.LastUpdatedAt.UTC().Format(time.RFC3339Nano), string(e.Interval), string(e.Destination.Type), string(e.Model)}, " ")
 }
 
+func (c cache) settings(e *hogapi.BatchExport) string {
+	if c.ageLine == 0 {
+		return settingsOf(e)
+	}
+	return settingsOf(e) + " " + c.ageLine.String()
+}
+
 func (c cache) load(e *hogapi.BatchExport) *coverage.Coverage {
 	text, err := durable.Read(durable.OS{}, c.path(e))
 	var k kept
-	if err != nil || json.Unmarshal(text, &k) != nil || k.Coverage == nil || k.Coverage.ExportID != e.ID || k.Settings != settingsOf(e) {
+	if err != nil || json.Unmarshal(text, &k) != nil || k.Coverage == nil || k.Coverage.ExportID != e.ID || k.Settings != c.settings(e) {
 		return nil
 	}
 	return k.Coverage
 }
 
 func (c cache) save(e *hogapi.BatchExport, found *coverage.Coverage) {
-	text, err := json.Marshal(kept{settingsOf(e), found})
+	text, err := json.Marshal(kept{c.settings(e), found})
 	if err == nil && c.folder != "" && makeFolder(c.folder) == nil {
 		_ = durable.Replace(durable.OS{}, c.path(e), text)
 	}
@@ -66,13 +76,13 @@ func (c cache) save(e *hogapi.BatchExport, found *coverage.Coverage) {
 
 // coverage reads the coverage of an export since a time, from the cache as far as it goes.
 func (c cache) coverage(ctx context.Context, client *hogapi.Client, e *hogapi.BatchExport, from time.Time) (*coverage.Coverage, error) {
-	o := &coverage.Options{From: from}
+	o := &coverage.Options{From: from, AgeLine: c.ageLine}
 	earliest := from
 	if e.CreatedAt.After(earliest) {
 		earliest = e.CreatedAt
 	}
 	if old := c.load(e); old != nil && !old.From.After(earliest) {
-		o = &coverage.Options{Since: old}
+		o = &coverage.Options{Since: old, AgeLine: c.ageLine}
 	}
 	found, err := coverage.Of(ctx, client, e.ID, o)
 	if err != nil {

@@ -159,7 +159,7 @@ func TestWhatTheCacheKeeps(t *testing.T) {
 	found := &coverage.Coverage{ExportID: e.ID, Intervals: []coverage.Interval{
 		{Start: at.Add(-2 * time.Hour), End: at.Add(-time.Hour), State: coverage.StateCompleted}, {Start: at.Add(-time.Hour), End: at, State: coverage.StateRunning},
 	}}
-	c := cache{t.TempDir()}
+	c := cache{folder: t.TempDir()}
 	c.save(e, found)
 	require.NotNil(t, c.load(e))
 	end, isUnderWay := newestExported(c.load(e))
@@ -174,7 +174,7 @@ func TestCoverageOfAnotherTime(t *testing.T) {
 	t.Parallel()
 	p := newProgram(t)
 	id := p.addExport("lake", good)
-	client, c, now := p.server.Client(t), cache{t.TempDir()}, time.Now().UTC().Truncate(time.Hour)
+	client, c, now := p.server.Client(t), cache{folder: t.TempDir()}, time.Now().UTC().Truncate(time.Hour)
 	e, err := client.BatchExports.Get(t.Context(), id)
 	require.NoError(t, err)
 	for _, before := range []time.Duration{10 * time.Hour, 30 * time.Hour, 5 * time.Hour} {
@@ -710,7 +710,10 @@ func TestDownload(t *testing.T) {
 	t.Parallel()
 	p := newProgram(t)
 	folder := filepath.Join(t.TempDir(), "rows")
-	r := p.ends(t, 0, "download", folder, "--from", "2026-01-01", "--to", "2026-01-09", "--format", "jsonl")
+	p.ends(t, 2, "download", folder, "--from", "2026-01-01", "--to", "2026-01-09", "--format", "jsonl").
+		err(t, "nobody can answer the question whether to download the events from 2026-01-01 00:00 to 2026-01-09 00:00 UTC in project 12345", "about 0 rows", "bills", "nothing was changed")
+	assert.Empty(t, p.server.Calls("file_downloads.create"))
+	r := p.ends(t, 0, "download", folder, "--from", "2026-01-01", "--to", "2026-01-09", "--format", "jsonl", "--yes")
 	says(t, r.stdout, "2 files, ", "intervals without rows have no file")
 	before := len(p.server.Calls())
 	p.ends(t, 0, "download", folder, "--from", "2026-01-01", "--to", "2026-01-09", "--format", "jsonl")
@@ -721,7 +724,7 @@ func TestDownload(t *testing.T) {
 		p.ends(t, 2, "download", folder, "--from", other[0], "--to", other[1], "--format", "jsonl").
 			err(t, "has rows of 2026-01-0", "already, which would be there twice", "the same --from and --to to continue")
 	}
-	p.ends(t, 0, "download", folder, "--from", "2026-01-09", "--to", "2026-01-10", "--format", "jsonl")
+	p.ends(t, 0, "download", folder, "--from", "2026-01-09", "--to", "2026-01-10", "--format", "jsonl", "--yes")
 	for _, args := range [][]string{{folder}, {folder, "--from", "2026-01-09", "--to", "2026-01-01"}, {folder, "--from", "soon", "--to", "1d"}, {folder, "--from", "2d", "--to", "1d", "--format", "csv"},
 		{folder, "--from", "2d", "--to", "1d", "--model", "people"}} {
 		r := p.ends(t, 2, append([]string{"download"}, args...)...)
@@ -759,16 +762,16 @@ func TestDownloadCountsBefore(t *testing.T) {
 	}
 	project.AddEvent(hogapitest.StoredEvent{Event: "paid", DistinctID: "ada", Time: from.AddDate(0, 0, 9)}) // in the second interval
 	with := func(args ...string) result {
-		return p.ends(t, 0, append([]string{"download", filepath.Join(t.TempDir(), "rows"), "--from", "2026-01-01", "--to", "2026-01-02"}, args...)...)
+		return p.ends(t, 0, append([]string{"download", filepath.Join(t.TempDir(), "rows"), "--from", "2026-01-01", "--to", "2026-01-02", "--yes"}, args...)...)
 	}
-	says(t, with().stderr, "about 1,440 rows: so many events have a timestamp in this time")
+	says(t, with().stderr, "about 1,440 rows, since so many events have a timestamp in this time")
 	says(t, with("--include", "paid").stderr, "about 480 rows")
 	says(t, with("--exclude", "paid").stderr, "about 960 rows")
 	assert.Equal(t, hogapi.Op("query.run"), p.server.Calls()[0].Op, "the count comes first")
-	says(t, with("--model", "persons").stderr, "how many rows come is not known before: only events can be counted")
+	says(t, with("--model", "persons").stderr, "how many rows come is not known before, since only events can be counted")
 
 	folder := filepath.Join(t.TempDir(), "rows")
-	args := []string{"download", folder, "--from", "2026-01-01", "--to", "2026-01-20"}
+	args := []string{"download", folder, "--from", "2026-01-01", "--to", "2026-01-20", "--yes"}
 	p.server.Script(hogapitest.OpStorage, hogapitest.Slow(0), hogapitest.Status(404)) // of the second interval
 	p.ends(t, 4, args...)
 	counts := len(p.server.Calls("query.run"))
@@ -777,14 +780,14 @@ func TestDownloadCountsBefore(t *testing.T) {
 	assert.Len(t, p.server.Calls("query.run"), counts, "it continues")
 
 	p.env["POSTHOG_PERSONAL_API_KEY"] = limited
-	says(t, with().stderr, "how many rows come is not known before:", "query:read")
+	says(t, with().stderr, "how many rows come is not known before", "query:read")
 }
 
 // Each mistake has an exit code and an advice.
 func TestMistakes(t *testing.T) {
 	t.Parallel()
 	p := newProgram(t, hogapitest.WithPersonalKey(hogapitest.DefaultPersonalKey), hogapitest.WithPersonalKey("phx_for_dashboards", "dashboard:read"))
-	rows := []string{"download", filepath.Join(t.TempDir(), "rows"), "--from", "2026-01-01", "--to", "2026-01-02"}
+	rows := []string{"download", filepath.Join(t.TempDir(), "rows"), "--from", "2026-01-01", "--to", "2026-01-02", "--yes"}
 	p.addExport("warehouse", good)
 	closed, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
@@ -823,9 +826,9 @@ func TestMistakes(t *testing.T) {
 		{"", "", []string{"watch", "--every", "1s"}, 2, "is too short"},
 		{"", "", []string{"gaps", "--since", "soon"}, 2, "is not a time"},
 		{"", "", []string{"gaps", "--since", "9223372036854775807d"}, 2, "is not a time"},
-		{"", "", []string{"download", "new", "--from", "2d", "--to", "1d", "--max-gib", "0"}, 2, "--max-gib 0 is not above 0"},
-		{"", "", []string{"download", "new", "--from", "2d", "--to", "1d", "--max-gib", "NaN"}, 2, "--max-gib NaN is not above 0"},
-		{"", "", []string{"download", "new", "--from", "1d", "--to", "2d", "--max-gib", "1e12"}, 2, "--to is not after --from"},
+		{"", "", []string{"download", rows[1], "--from", "2d", "--to", "1d", "--max-gib", "0"}, 2, "--max-gib 0 is not above 0"},
+		{"", "", []string{"download", rows[1], "--from", "2d", "--to", "1d", "--max-gib", "NaN"}, 2, "--max-gib NaN is not above 0"},
+		{"", "", []string{"download", rows[1], "--from", "1d", "--to", "2d", "--max-gib", "1e12"}, 2, "--to is not after --from"},
 		{"", "", []string{"gaps", "--accept", "missing"}, 2, syscall.ENOENT.Error()},
 		{"", "", []string{"create", "--from", "missing"}, 2, syscall.ENOENT.Error()},
 		{"", "", []string{"create"}, 2, `"from" not set`},

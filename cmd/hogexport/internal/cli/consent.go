@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -104,16 +103,6 @@ func (r *repair) agree(ctx context.Context, plans []planned) error {
 		return shell.UsageError("nobody can answer the question whether to begin", "look at the plan with --plan FILE, then give --apply FILE --yes --max-rows NUMBER; nothing was changed")
 	}
 	return r.consent(ctx, question(plans, r.project()))
-}
-
-// consent asks a question before something is changed. Ctrl-C is a no.
-func (a *app) consent(ctx context.Context, question string) error {
-	unchanged := &shell.Fault{Code: shell.CodeStopped, Text: "nothing was changed"}
-	err := a.Consent(ctx, question, unchanged)
-	if errors.Is(err, shell.ErrInterrupted) {
-		return unchanged
-	}
-	return err
 }
 
 // bound refuses plans that export more rows than --max-rows.

@@ -22,8 +22,9 @@ import (
 type create struct {
 	*app
 
+	changes
+
 	from, name, integration string
-	yes                     bool
 }
 
 func newCreateCommand(a *app) *cobra.Command {
@@ -31,8 +32,8 @@ func newCreateCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "create", Short: "Make a paused export of a YAML file", Args: cobra.NoArgs,
 		Long: `create makes a batch export of a file that hogexport pull has written, also in
-another project or region. The export is paused: look at it, then unpause it in
-PostHog. create never changes an export that is there.
+another project or region. The export is paused: look at it, then run hogexport
+unpause. create never changes an export that is there.
 
 The file names an integration of the project, or an environment variable for
 each secret:
@@ -48,7 +49,7 @@ each secret:
 	f.StringVar(&c.from, "from", "", "the `FILE` with the export")
 	f.StringVar(&c.name, "name", "", "another `NAME` for the export")
 	f.StringVar(&c.integration, "integration", "", "the `INTEGRATION` of the project with the credentials, by name or number")
-	f.BoolVar(&c.yes, "yes", false, "do not ask")
+	c.bind(cmd)
 	_ = cmd.MarkFlagRequired("from") // there is such a flag
 	shell.WithoutVariable(cmd, "from")
 	return cmd
@@ -79,15 +80,9 @@ func (c *create) run(ctx context.Context) error {
 	case !errors.Is(err, hogapi.ErrNotFound):
 		return err
 	}
-	if !c.yes {
-		if !c.CanAnswer() {
-			return shell.UsageError("nobody can answer the question whether to create the export", "give --yes; nothing was changed")
-		}
-		question := fmt.Sprintf("Create the paused export %s (%s of %s to %s) in project %s?",
-			term.Line(d.Name), d.Interval, d.Model, d.Destination.Type, c.project())
-		if err := c.consent(ctx, question); err != nil {
-			return err
-		}
+	deed := fmt.Sprintf("create the paused export %s (%s of %s to %s) %s", term.Line(d.Name), d.Interval, d.Model, d.Destination.Type, c.inProject())
+	if isAgreed, err := c.agreed(ctx, c.changes, deed); !isAgreed {
+		return err
 	}
 	made, err := client.BatchExports.Create(ctx, request)
 	if err != nil {

@@ -24,6 +24,7 @@ import (
 
 type download struct {
 	*app
+	changes
 
 	from, to, model, format, of string
 	include, exclude            []string
@@ -41,10 +42,11 @@ func newDownloadCommand(a *app) *cobra.Command {
 		Long: `download gets the rows of a range of time into a folder, in files of at most 7
 days. Rows of events are chosen by their arrival, as the schedule of a batch
 export does: so it also gets rows of old intervals that a backfill leaves out.
-PostHog bills the rows like those of an export. Before the first file it counts
-the events of the range by their timestamp, with the scope query:read.
+PostHog bills the rows like those of an export. So it counts the events of the
+range by their timestamp, with the scope query:read, and asks before the first
+file.
 
-Killed and started again, it continues: whole files stay.`,
+Killed and started again, it continues without a question: whole files stay.`,
 		Example: "  hogexport download --from 2026-10-01 --to 2026-10-03 rows\n  hogexport download --of \"events to the lake\" --from 2026-10-01 --to 2026-10-03 rows",
 		RunE:    func(cmd *cobra.Command, args []string) error { return d.run(cmd.Context(), args[0]) },
 	}
@@ -58,6 +60,7 @@ Killed and started again, it continues: whole files stay.`,
 	f.StringArrayVar(&d.include, "include", nil, "only events of this `NAME`; can be repeated")
 	f.StringArrayVar(&d.exclude, "exclude", nil, "no events of this `NAME`; can be repeated")
 	f.DurationVar(&d.every, "every", 0, "the `TIME` between two looks at a file download; default: 5s, growing to 30s")
+	d.bind(cmd)
 	const most = 256
 	f.Float64Var(&d.maxGiB, "max-gib", most, "end after this `NUMBER` of GiB; the same command continues")
 	return cmd
@@ -104,22 +107,26 @@ func (d *download) run(ctx context.Context, folder string) error {
 	if err := checkOverlap(folder, from, to); err != nil {
 		return err
 	}
-	if err := d.announce(ctx, client, from, to, o); err != nil {
-		return err
+	if !ranges.HasBegun(folder, from) { // a person has agreed to what is continued
+		rows, err := d.rowsOf(ctx, client, from, to, o)
+		if err != nil {
+			return err
+		}
+		if d.yes {
+			d.Note(rows + ". PostHog bills them like those of an export")
+		}
+		deed := fmt.Sprintf("download the %s from %s to %s UTC %s into %s: %s. PostHog bills them like those of an export",
+			o.Model, from.Format(clock), to.Format(clock), d.inProject(), term.Line(folder), rows)
+		if isAgreed, err := d.agreed(ctx, d.changes, deed); !isAgreed {
+			return err
+		}
 	}
 	return d.files(ctx, client, from, to, o)
 }
 
-// announce says how many rows come, before the first download of a range. The service can count events by their
-// timestamp only.
-func (d *download) announce(ctx context.Context, client *hogapi.Client, from, to time.Time, o *coverage.RangeOptions) error {
-	if ranges.HasBegun(o.Folder, from) {
-		return nil
-	}
-	unknown := func(why string) error {
-		d.Note("how many rows come is not known before: " + why + ". PostHog bills them like those of an export")
-		return nil
-	}
+// rowsOf says about how many rows come. The service can count events by their timestamp only.
+func (d *download) rowsOf(ctx context.Context, client *hogapi.Client, from, to time.Time, o *coverage.RangeOptions) (string, error) {
+	unknown := func(why string) (string, error) { return "how many rows come is not known before, since " + why, nil }
 	if o.Model != hogapi.ModelEvents {
 		return unknown("only events can be counted")
 	}
@@ -132,11 +139,11 @@ func (d *download) announce(ctx context.Context, client *hogapi.Client, from, to
 	_, isUnreachable := errors.AsType[*hogapi.TransportError](err)
 	switch {
 	case ctx.Err() != nil:
-		return context.Cause(ctx)
+		return "", context.Cause(ctx)
 	case errors.Is(err, hogapi.ErrForbidden):
 		return unknown("the key needs the scope query:read")
 	case errors.Is(err, hogapi.ErrUnauthorized), errors.Is(err, hogapi.ErrNotFound), isUnreachable && counting.Err() == nil:
-		return d.stopped(err) // as the download would be
+		return "", d.stopped(err) // as the download would be
 	case err != nil:
 		return unknown(term.Line(d.explain(err).Text))
 	}
@@ -144,9 +151,7 @@ func (d *download) announce(ctx context.Context, client *hogapi.Client, from, to
 	for _, day := range days {
 		rows += day.Rows
 	}
-	d.Note("about " + page.Plural(rows, "row", "rows") + ": so many events have a timestamp in this time. " +
-		"The download has the events that arrived in it, and PostHog bills them like those of an export")
-	return nil
+	return "about " + page.Plural(rows, "row", "rows") + ", since so many events have a timestamp in this time, and the files have those that arrived in it", nil
 }
 
 // like takes model and events from an export.

@@ -29,7 +29,7 @@ type gaps struct {
 }
 
 // same are the flags of a command that a suggested one has too.
-var same = []string{"accept", "cache", "host", "personal-key-file", "project-id", "since"}
+var same = []string{"accept", "age-line", "cache", "host", "personal-key-file", "project-id", "since"}
 
 func newGapsCommand(a *app) *cobra.Command {
 	g := &gaps{app: a}
@@ -65,7 +65,7 @@ count.`,
 	f.StringVar(&g.accept, "accept", "", "a `FILE` with the gaps that are known")
 	f.StringVar(&g.report, "report", "", "also write a page to a `FILE` that can be sent on, such as gaps.html")
 	f.DurationVar(&g.maxBehind, "max-behind", 0, "only judge the newest exported interval of each export that is not paused: exit code 6 if it ended longer ago than this `TIME`, such as 90m")
-	bindCache(cmd, &g.cache)
+	g.bindCache(cmd, &g.cache)
 	cmd.MarkFlagsMutuallyExclusive("max-behind", "report")
 	cmd.MarkFlagsMutuallyExclusive("max-behind", "since")
 	return cmd
@@ -179,6 +179,11 @@ func (j *judged) print(w io.Writer) {
 	}
 	for _, note := range c.Notes {
 		fmt.Fprintln(w, term.Flow("note: "+inFlags(note)))
+	}
+	for _, x := range j.Intervals {
+		if id := stuckRun(x); x.State == coverage.StateStuck && id != nil {
+			fmt.Fprintln(w, term.Flow(fmt.Sprintf("note: why the run of %s is stuck: hogexport logs %s --run %s", x.Start.Format(clock), shell.Quoted(j.handle), id)))
+		}
 	}
 	fmt.Fprintln(w, term.Flow(j.colored()))
 }

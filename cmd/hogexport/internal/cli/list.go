@@ -49,11 +49,12 @@ runs of the last 30 days of each export; later it reads only new runs.`,
 	l.flags = f
 	f.BoolVar(&l.gaps, "gaps", false, "count the intervals that are not exported")
 	f.StringVar(&l.since, "since", "30d", "the `TIME` from which on --gaps counts: 30d, 36h, or a day")
-	bindCache(cmd, &l.cache)
+	l.bindCache(cmd, &l.cache)
 	return cmd
 }
 
-func bindCache(cmd *cobra.Command, folder *string) {
+func (a *app) bindCache(cmd *cobra.Command, folder *string) {
+	cmd.Flags().Var(&a.ageLine, "age-line", "the `AGE` up to which a backfill of events chooses rows by their arrival: default: 7d on PostHog Cloud, 5d elsewhere; 4d for daily and weekly exports of a server before September 2026")
 	cmd.Flags().StringVar(folder, "cache", "", "the `FOLDER` that keeps what was read; default: hogexport in the user's folder for caches")
 }
 
@@ -160,13 +161,23 @@ func (s *status) isStuck(since time.Time, c *coverage.Coverage) {
 	s.StuckSince = new(since.UTC())
 	for _, x := range c.Intervals {
 		if x.State == coverage.StateStuck {
-			s.StuckFrom, s.StuckTo = new(x.Start.UTC()), new(x.End.UTC())
+			s.StuckFrom, s.StuckTo, s.StuckRun = new(x.Start.UTC()), new(x.End.UTC()), stuckRun(x)
 			break
 		}
 	}
 	if s.State == stateActive {
 		s.State = stateStuck
 	}
+}
+
+// stuckRun returns the id of the run of an interval that is stuck.
+func stuckRun(x coverage.Interval) *uuid.UUID {
+	for i := range x.Runs {
+		if !x.Runs[i].Status.IsTerminal() {
+			return &x.Runs[i].ID
+		}
+	}
+	return nil
 }
 
 // note says what the table has no room for.
@@ -181,7 +192,7 @@ func (s *status) note() string {
 	case s.State == statePaused && s.PausedSince != nil:
 		return "paused since " + s.PausedSince.Format(clock) + " UTC" + failed
 	case s.StuckSince != nil:
-		return fmt.Sprintf("the run of %s to %s is under way since %s UTC; newer runs go on", s.StuckFrom.Format(clock), s.StuckTo.Format(clock), s.StuckSince.Format(clock))
+		return fmt.Sprintf("the run of %s to %s is under way since %s UTC; newer runs go on. Why: hogexport logs %s --run %s", s.StuckFrom.Format(clock), s.StuckTo.Format(clock), s.StuckSince.Format(clock), s.ID.String()[:minID], s.StuckRun)
 	case s.State == stateFailing:
 		return "the newest run has failed" + failed
 	}

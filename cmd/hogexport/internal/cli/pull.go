@@ -49,7 +49,7 @@ const definitionHead = "# A batch export of PostHog, as hogexport pull has read 
 type pull struct {
 	*app
 
-	check, prune bool
+	check, prune, dryRun bool
 }
 
 func newPullCommand(a *app) *cobra.Command {
@@ -68,6 +68,7 @@ Files of exports that were deleted stay, and are named; --prune removes them.
 	f := cmd.Flags()
 	f.BoolVar(&p.check, "check", false, "write nothing; exit code 6 if a file differs from the project")
 	f.BoolVar(&p.prune, "prune", false, "remove the files of exports that the project has no longer")
+	bindDryRun(cmd, &p.dryRun)
 	cmd.MarkFlagsMutuallyExclusive("check", "prune")
 	return cmd
 }
@@ -96,6 +97,9 @@ func (p *pull) run(ctx context.Context, folder string) error {
 	gone := leftovers(folder, texts)
 	if p.check {
 		return p.compare(paths, texts, gone)
+	}
+	if p.dryRun {
+		return p.printOnly(paths, texts, gone)
 	}
 	const readable = 0o755
 	if err := os.MkdirAll(folder, readable); err != nil {

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"path/filepath"
 
@@ -43,4 +44,20 @@ func (p *pull) compare(paths []string, texts map[string][]byte, gone []string) e
 		text = "1 file differs"
 	}
 	return &shell.Fault{Code: shell.CodeMissing, Text: text + " from the exports of the project", Lines: lines, Todo: "hogexport pull without --check writes the files; git diff shows what has changed"}
+}
+
+// printOnly says which files would be written and removed.
+func (p *pull) printOnly(paths []string, texts map[string][]byte, gone []string) error {
+	for _, path := range paths {
+		if text, err := os.ReadFile(path); err != nil || !bytes.Equal(text, texts[path]) {
+			fmt.Fprintln(p.Out, "would write "+term.Line(path))
+		}
+	}
+	for _, path := range gone {
+		if p.prune {
+			fmt.Fprintln(p.Out, "would remove "+term.Line(path))
+		}
+	}
+	fmt.Fprintln(p.Out, "Nothing was changed.")
+	return nil
 }

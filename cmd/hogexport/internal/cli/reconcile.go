@@ -40,7 +40,7 @@ type reconciling struct {
 func newReconcileCommand(a *app) *cobra.Command {
 	r := &reconciling{app: a}
 	cmd := &cobra.Command{
-		Use: "reconcile EXPORT…", Short: "Compare the events of PostHog with those of the destination, row by row",
+		Use: "reconcile EXPORT…", Short: "Compare the events of PostHog with the destination, row by row",
 		Long: `reconcile compares the events of the project with the table or the files that
 exports write into, by key and without copying the data. It names each row that
 is missing, doubled, altered, or only there. It changes neither side: the
@@ -79,7 +79,7 @@ missing; 7: some rows could not be compared.`,
 	f.IntVar(&r.maxQueries, "max-queries", 0, "the largest `NUMBER` of queries to each side; default: 10,000, and 1,200 an hour to PostHog")
 	f.Var(&r.maxRead, "max-read", "stop before the queries have read more than this `SIZE` of the project, such as 10GB; run it again to continue")
 	f.BoolVar(&r.yes, "yes", false, "on a terminal, do not ask before the queries begin")
-	bindCache(cmd, &r.cache)
+	r.bindCache(cmd, &r.cache)
 	return cmd
 }
 

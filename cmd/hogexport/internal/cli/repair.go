@@ -30,6 +30,7 @@ type repair struct {
 	apply   string // --apply
 	cache   string
 	yes     bool
+	dryRun  bool
 	maxRows int64
 	every   time.Duration
 	unpause bool
@@ -88,8 +89,10 @@ continues.`,
 	f.BoolVar(&r.unknown, "include-unknown", false, "also export intervals again of which nobody can tell whether they are exported")
 	f.BoolVar(&r.copies, "accept-copies", false, "also export intervals again of which rows may be in the table already: they come twice, until you remove the copies")
 	f.DurationVar(&r.every, "every", 0, "the `TIME` between two looks at a backfill; default: 5s, growing to 30s")
-	bindCache(cmd, &r.cache)
+	r.bindCache(cmd, &r.cache)
+	bindDryRun(cmd, &r.dryRun)
 	cmd.MarkFlagsMutuallyExclusive("plan", "apply")
+	cmd.MarkFlagsMutuallyExclusive("plan", "dry-run")
 	return cmd
 }
 
@@ -129,6 +132,9 @@ func (r *repair) run(ctx context.Context, names []string) error {
 			printPlan(r.Out, plan.Plan)
 		}
 	}
+	if r.dryRun {
+		return r.printOnly(plans)
+	}
 	if err := r.agree(ctx, plans); err != nil {
 		return err
 	}
@@ -143,6 +149,19 @@ func (r *repair) run(ctx context.Context, names []string) error {
 		}
 	}
 	return stillOpen(open, commands)
+}
+
+// printOnly ends a repair with --dry-run.
+func (r *repair) printOnly(plans []planned) error {
+	if r.JSON {
+		all := []*coverage.Plan{}
+		for _, plan := range plans {
+			all = append(all, plan.Plan)
+		}
+		return json.NewEncoder(r.Out).Encode(all)
+	}
+	fmt.Fprintln(r.Out, "\nNothing was changed.")
+	return nil
 }
 
 // repair carries out a plan. It returns the number of gaps that are left.
@@ -241,7 +260,7 @@ func (r *repair) planOf(ctx context.Context, client *hogapi.Client, export *hoga
 		return p, err
 	}
 	p.Plan, err = coverage.MakePlan(ctx, client, without(c, r.known), &coverage.RepairOptions{
-		Unpause: r.unpause, IncludeUnknown: r.unknown, AcceptCopies: r.copies,
+		Unpause: r.unpause, IncludeUnknown: r.unknown, AcceptCopies: r.copies, AgeLine: time.Duration(r.ageLine),
 	})
 	if err == nil {
 		estimate(p.Plan, c, export.LatestRuns)
@@ -394,6 +413,7 @@ func (r *repair) finish(plan planned, report *coverage.Report) (open int, err er
 		return 0, &shell.Fault{Code: shell.CodeCannot, Text: "the repair is done, but the coverage could not be read again", Todo: "see hogexport gaps"}
 	}
 	after := judge(report.After, r.known)
+	after.handle = plan.ExportID.String()[:minID]
 	if !r.JSON {
 		fmt.Fprintln(r.Out)
 		after.print(r.Out)

@@ -4,6 +4,7 @@ package cli
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"strconv"
@@ -21,23 +22,26 @@ type app struct {
 	*shell.App
 
 	host, projectID, keyFile string
+
+	ageLine length // --age-line
 }
 
 const longHelp = `hogexport looks after the batch exports of a PostHog project: it lists them,
-shows which intervals are not exported, repairs gaps without harm, serves
-numbers for Prometheus, and downloads rows.
+shows which intervals are not exported and why, repairs gaps without harm,
+pauses exports and cancels runs, serves numbers for Prometheus, and downloads
+rows.
 
 Flags have environment variables, which are shown next to them. Give the
 personal API key in the environment: POSTHOG_PERSONAL_API_KEY. The scope
-batch_export:read is enough for everything that only reads; repair, create and
-download need batch_export:write.`
+batch_export:read is enough for everything that only reads; commands that change
+something need batch_export:write, ask before, and take --dry-run.`
 
 const exitHelp = `Exit codes:
   0  every interval is exported; the work is done; the plan was written
   1  another error
   2  wrong usage
   3  the plan exports more rows than --max-rows; nothing was changed
-  4  stopped: run the same command again
+  4  stopped, or not agreed to: run the same command again
   5  the key or the project is wrong
   6  some intervals are not exported, or were left to you by a repair
   7  cannot tell`
@@ -80,7 +84,8 @@ func newRoot(a *app) *cobra.Command {
 	f.StringVar(&a.projectID, "project-id", "", "the `NUMBER` of the project; or POSTHOG_PROJECT_ID")
 	f.StringVar(&a.keyFile, "personal-key-file", "", "a `FILE` with the personal API key (phx_…); better in the environment: POSTHOG_PERSONAL_API_KEY")
 	root.AddCommand(newListCommand(a), newGapsCommand(a), newRepairCommand(a), newWatchCommand(a), newDownloadCommand(a), newPullCommand(a), newCreateCommand(a),
-		newReconcileCommand(a))
+		newReconcileCommand(a), newRunsCommand(a), newLogsCommand(a), newPauseCommand(a, true), newPauseCommand(a, false), newCancelCommand(a))
+	a.completeNames(root)
 	shell.Complete(root, map[string][]string{"host": {"us", "eu"}, "model": models, "format": {"parquet", "jsonl"}})
 	return root
 }
@@ -124,14 +129,9 @@ const clock = "2006-01-02 15:04"
 
 // parseTime reads a time that a person gives: a day of UTC, a time, or how long ago it is, such as 36h or 30d.
 func parseTime(flag, text string, now time.Time) (time.Time, error) {
-	if days, ok := strings.CutSuffix(text, "d"); ok {
-		const century = 36525
-		if n, err := strconv.Atoi(days); err == nil && n >= 0 && n <= century {
-			return now.AddDate(0, 0, -n), nil
-		}
-	}
-	if ago, err := time.ParseDuration(text); err == nil && ago >= 0 {
-		return now.Add(-ago), nil
+	var ago length
+	if ago.Set(text) == nil {
+		return now.Add(-time.Duration(ago)), nil
 	}
 	for _, layout := range []string{time.DateOnly, clock, "2006-01-02T15:04", time.RFC3339} {
 		if at, err := time.Parse(layout, text); err == nil {
@@ -140,6 +140,37 @@ func parseTime(flag, text string, now time.Time) (time.Time, error) {
 	}
 	return time.Time{}, shell.UsageError(fmt.Sprintf("%s %q is not a time", flag, text), "give a day of UTC such as 2026-11-01, a time such as 2026-11-01T12:00:00Z, or how long ago it is: 36h, 30d")
 }
+
+// length is a length of time as a person gives it: 36h, or 30d.
+type length time.Duration
+
+// Set implements [pflag.Value].
+func (l *length) Set(text string) error {
+	const day, century = 24 * time.Hour, 36525
+	if days, ok := strings.CutSuffix(text, "d"); ok {
+		if n, err := strconv.Atoi(days); err == nil && n >= 0 && n <= century {
+			*l = length(time.Duration(n) * day)
+			return nil
+		}
+	}
+	d, err := time.ParseDuration(text)
+	if err != nil || d < 0 {
+		return errors.New("want a length of time such as 36h or 30d")
+	}
+	*l = length(d)
+	return nil
+}
+
+// String implements [pflag.Value].
+func (l *length) String() string {
+	if *l == 0 {
+		return ""
+	}
+	return time.Duration(*l).String()
+}
+
+// Type implements [pflag.Value].
+func (l *length) Type() string { return "length" }
 
 // span returns a duration in one unit, such as "3 h".
 func span(d time.Duration) string {

@@ -29,6 +29,7 @@ type status struct {
 	StuckSince   *time.Time `json:"stuck_since"`                    // of the oldest run that should be over
 	StuckFrom    *time.Time `json:"stuck_from"`                     // its interval
 	StuckTo      *time.Time `json:"stuck_to"`
+	StuckRun     *uuid.UUID `json:"stuck_run"`
 	LastError    string     `json:"last_error,omitempty"`
 	Rows         *int64     `json:"last_rows"`
 	Bytes        *int64     `json:"last_bytes"`
@@ -73,7 +74,7 @@ func statusOf(e *hogapi.BatchExport, runs []hogapi.Run, now time.Time) status {
 		case run.Status.IsFailure() && s.LastError == "" && run.LatestError != nil:
 			s.LastError = *run.LatestError
 		case !run.Status.IsTerminal() && now.Sub(run.CreatedAt) > limit:
-			s.StuckSince, s.StuckTo = new(run.CreatedAt.UTC()), new(run.DataIntervalEnd.UTC())
+			s.StuckSince, s.StuckTo, s.StuckRun = new(run.CreatedAt.UTC()), new(run.DataIntervalEnd.UTC()), &run.ID
 			s.StuckFrom = s.StuckTo
 			if run.DataIntervalStart != nil {
 				s.StuckFrom = new(run.DataIntervalStart.UTC())

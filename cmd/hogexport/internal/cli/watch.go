@@ -62,7 +62,7 @@ https://github.com/hogapi/hogapi/tree/main/cmd/hogexport`,
 	f.StringVar(&w.accept, "accept", "", "a `FILE` with the gaps that are known, which do not count: see hogexport gaps --help")
 	f.BoolVar(&w.once, "once", false, "look once, print the numbers, and end")
 	f.StringVar(&w.webhook, "webhook", "", "post a message for each change to a `URL`, such as one of Slack or Mattermost; best in the variable: it is a secret")
-	bindCache(cmd, &w.cache)
+	w.bindCache(cmd, &w.cache)
 	return cmd
 }
 

@@ -47,7 +47,7 @@ func newWatching(t *testing.T, start time.Time, options ...hogapitest.Option) *w
 	clock := &clockwork{now: start}
 	server := hogapitest.New(append(options, hogapitest.WithClock(clock.time))...)
 	w := &watching{nil, clock, server}
-	w.monitor = w.another(t, cache{t.TempDir()})
+	w.monitor = w.another(t, cache{folder: t.TempDir()})
 	return w
 }
 
@@ -230,7 +230,7 @@ func TestWatchSeesARunBecomeStuck(t *testing.T) {
 	for end = end.Add(5 * time.Minute); end.Before(now); end = end.Add(5 * time.Minute) {
 		p.AddRun(id, hogapitest.Run{Start: end.Add(-5 * time.Minute), End: end, Created: end})
 	}
-	w := &watching{&monitor{client: server.Client(t), store: cache{t.TempDir()}, now: time.Now, watched: map[uuid.UUID]*watched{}}, nil, server}
+	w := &watching{&monitor{client: server.Client(t), store: cache{folder: t.TempDir()}, now: time.Now, watched: map[uuid.UUID]*watched{}}, nil, server}
 	isStuck := func() bool {
 		assert.NoError(t, w.look(t.Context()))
 		return w.value(t, "stuck_seconds", "lake") != "0"

@@ -104,19 +104,27 @@ const minID = 8
 
 // shortIDs returns the beginnings of ids by which the exports of a project can be named.
 func shortIDs(all []hogapi.BatchExport) map[uuid.UUID]string {
-	ids := map[uuid.UUID]string{}
+	return beginnings(all, func(e *hogapi.BatchExport) uuid.UUID { return e.ID })
+}
+
+// beginnings returns the shortest beginning of each id that no other has, of at least minID characters.
+func beginnings[T any](all []T, idOf func(*T) uuid.UUID) map[uuid.UUID]string {
+	ids, sorted := map[uuid.UUID]string{}, make([]string, len(all))
 	for i := range all {
-		id, length := all[i].ID.String(), minID
-		for k := range all {
-			other := all[k].ID.String()
-			for k != i && length < len(id) && strings.HasPrefix(other, id[:length]) {
+		sorted[i] = idOf(&all[i]).String()
+	}
+	slices.Sort(sorted)
+	for i, id := range sorted {
+		length := minID
+		for _, k := range []int{i - 1, i + 1} {
+			for k >= 0 && k < len(sorted) && length < len(id) && sorted[k] != id && strings.HasPrefix(sorted[k], id[:length]) {
 				length++
 			}
 		}
 		if id[length-1] == '-' {
 			length++
 		}
-		ids[all[i].ID] = id[:length]
+		ids[uuid.MustParse(id)] = id[:length]
 	}
 	return ids
 }

@@ -1,0 +1,126 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/spf13/cobra"
+
+	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/cmd/internal/shell"
+	"github.com/hogapi/hogapi/cmd/internal/term"
+	"github.com/hogapi/hogapi/internal/configs"
+)
+
+type cancel struct {
+	*app
+	changes
+}
+
+func newCancelCommand(a *app) *cobra.Command {
+	c := &cancel{app: a}
+	cmd := &cobra.Command{
+		Use: "cancel EXPORT [ID]", Short: "End a run or a backfill that is under way",
+		Long: `cancel ends a run or a backfill that is under way, and waits up to two minutes
+until the run is over. ID is the beginning of its id. Without ID, it names what
+is under way. The interval of a run that was cancelled is not exported:
+hogexport repair exports it again.`,
+		Example: "  hogexport cancel \"events to the warehouse\"\n  hogexport cancel \"events to the warehouse\" 0190f3c0",
+		Args:    cobra.RangeArgs(1, 2), //nolint:mnd // the export and the run
+		RunE:    func(cmd *cobra.Command, args []string) error { return c.run(cmd.Context(), args) },
+	}
+	c.bind(cmd)
+	return cmd
+}
+
+func (c *cancel) run(ctx context.Context, args []string) error {
+	client, err := c.client()
+	if err != nil {
+		return err
+	}
+	export, err := c.export(ctx, client, args[0])
+	if err != nil {
+		return err
+	}
+	if len(args) == 1 {
+		return c.choices(ctx, client, export)
+	}
+	b, err := c.backfillOf(ctx, client, export, args[1])
+	if err != nil {
+		return err
+	}
+	if b != nil {
+		until := "now"
+		if b.EndAt != nil {
+			until = b.EndAt.UTC().Format(clock)
+		}
+		what := fmt.Sprintf("backfill %s of %s to %s", b.ID, from(b.StartAt), until)
+		return c.end(ctx, export, b.ID, what, b.Status, b.Status.IsTerminal(), func() error { return client.Backfills.Cancel(ctx, export.ID, b.ID) })
+	}
+	run, err := c.runOf(ctx, client, export, args[1])
+	if err != nil {
+		return err
+	}
+	what := fmt.Sprintf("run %s of %s to %s", run.ID, from(run.DataIntervalStart), run.DataIntervalEnd.UTC().Format(clock))
+	isOver := run.Status.IsTerminal() && (run.Status != hogapi.RunStatusCancelled || run.FinishedAt != nil)
+	return c.end(ctx, export, run.ID, what, run.Status, isOver, func() error { return client.Runs.Cancel(ctx, export.ID, run.ID) })
+}
+
+func from(t *time.Time) string {
+	if t == nil {
+		return "the beginning"
+	}
+	return t.UTC().Format(clock)
+}
+
+// end cancels a run or a backfill, unless it is over.
+func (c *cancel) end(ctx context.Context, e *hogapi.BatchExport, id uuid.UUID, what string, status hogapi.RunStatus, isOver bool, cancel func() error) error {
+	if isOver && status != hogapi.RunStatusCancelled {
+		return shell.UsageError(fmt.Sprintf("%s: %s is over: %s", fullName(e), what, term.Line(status)), "see hogexport cancel EXPORT for what is under way; nothing was changed")
+	}
+	if !isOver {
+		effect := "what it has not exported is a gap"
+		if configs.WritesInParts(string(e.Destination.Type), e.Destination.Config) {
+			effect += ", and rows that it has written stay in the table"
+		}
+		isAgreed, err := c.agreed(ctx, c.changes, fmt.Sprintf("cancel %s of %s %s: %s", what, fullName(e), c.inProject(), effect))
+		if !isAgreed {
+			return err
+		}
+		if err := cancel(); err != nil {
+			return err
+		}
+	}
+	if c.JSON {
+		return json.NewEncoder(c.Out).Encode(map[string]any{"id": id, "status": hogapi.RunStatusCancelled, "changed": !isOver})
+	}
+	fmt.Fprintln(c.Out, term.Flow(map[bool]string{true: "cancelled already: ", false: "cancelled "}[isOver]+what))
+	return nil
+}
+
+// choices names what is under way.
+func (c *cancel) choices(ctx context.Context, client *hogapi.Client, e *hogapi.BatchExport) error {
+	found, err := underWay(ctx, client, e)
+	if err != nil {
+		return err
+	}
+	open, err := c.backfills(ctx, client, e, func(b *hogapi.Backfill) bool { return !b.Status.IsTerminal() })
+	if err != nil {
+		return err
+	}
+	if len(found)+len(open) == 0 {
+		fmt.Fprintln(c.Out, term.Flow(fullName(e)+": nothing is under way"))
+		return nil
+	}
+	f := &shell.Fault{Code: shell.CodeUsage, Text: fullName(e) + ": want the id of what to cancel", Todo: "give the beginning of its id; nothing was changed"}
+	for i := range open {
+		f.Lines = append(f.Lines, fmt.Sprintf("  backfill %s, %s, since %s UTC", open[i].ID, term.Line(open[i].Status), open[i].CreatedAt.UTC().Format(clock)))
+	}
+	for i := range found {
+		f.Lines = append(f.Lines, fmt.Sprintf("  run %s of %s to %s, %s, since %s UTC", found[i].ID, from(found[i].DataIntervalStart), found[i].DataIntervalEnd.UTC().Format(clock), term.Line(found[i].Status), found[i].CreatedAt.UTC().Format(clock)))
+	}
+	return f
+}

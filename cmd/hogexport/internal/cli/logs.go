@@ -1,0 +1,137 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/cmd/internal/shell"
+	"github.com/hogapi/hogapi/cmd/internal/term"
+)
+
+type logs struct {
+	*app
+
+	ofRun, since, search string
+	limit                int
+	problems             bool
+}
+
+func newLogsCommand(a *app) *cobra.Command {
+	l := &logs{app: a}
+	cmd := &cobra.Command{
+		Use: "logs EXPORT", Short: "Show the log of an export, or of one run", Args: cobra.ExactArgs(1),
+		Long: `logs shows the log that the service keeps of an export, for 90 days: the newest
+entries, the newest one last. With --run it shows the log of one run: there is
+the cause of a run that is stuck, which has no error as long as the service
+repeats it.`,
+		Example: "  hogexport logs \"events to the warehouse\" --problems\n  hogexport logs \"events to the warehouse\" --run 0190f3c0",
+		RunE:    func(cmd *cobra.Command, args []string) error { return l.run(cmd.Context(), args[0]) },
+	}
+	f := cmd.Flags()
+	f.StringVar(&l.ofRun, "run", "", "only the log of a `RUN`, by the beginning of its id: see hogexport runs")
+	f.StringVar(&l.since, "since", "7d", "the `TIME` from which on entries are shown: 30d, 36h, or a day; of a run, all are shown")
+	f.StringVar(&l.search, "search", "", "only entries that contain a `TEXT`")
+	f.BoolVar(&l.problems, "problems", false, "only warnings and errors")
+	const few = 100
+	f.IntVar(&l.limit, "limit", few, "show at most this `NUMBER` of entries, the newest")
+	return cmd
+}
+
+func (l *logs) run(ctx context.Context, name string) error {
+	from, err := parseTime("--since", l.since, time.Now().UTC())
+	switch {
+	case err != nil:
+		return err
+	case l.limit <= 0:
+		return shell.UsageError(fmt.Sprintf("--limit %d is not above 0", l.limit), "give a number such as 100")
+	}
+	client, err := l.client()
+	if err != nil {
+		return err
+	}
+	export, err := l.export(ctx, client, name)
+	if err != nil {
+		return err
+	}
+	o := &hogapi.LogOptions{After: from, Search: l.search}
+	if l.problems {
+		o.Levels = []hogapi.LogLevel{hogapi.LogLevelWarning, hogapi.LogLevelError}
+	}
+	var found []hogapi.LogEntry
+	if l.ofRun == "" {
+		found, err = l.newest(ctx, client, export, o)
+	} else {
+		found, err = l.logOfRun(ctx, client, export, o)
+	}
+	switch {
+	case errors.Is(err, hogapi.ErrUnsupported):
+		return &shell.Fault{Code: shell.CodeCannot, Text: "this server lets no personal API key read logs", Todo: "see the log on the export's page in PostHog", Err: err}
+	case err != nil:
+		return err
+	}
+	slices.Reverse(found)
+	if l.JSON {
+		return json.NewEncoder(l.Out).Encode(append([]hogapi.LogEntry{}, found...))
+	}
+	for _, entry := range found {
+		level := term.Line(entry.Level)
+		switch entry.Level {
+		case hogapi.LogLevelError:
+			level = term.Problem(level)
+		case hogapi.LogLevelWarning:
+			level = term.Warning(level)
+		default:
+		}
+		fmt.Fprintf(l.Out, "%s  %s  %s\n", entry.Timestamp.UTC().Format("2006-01-02 15:04:05"), level, term.Line(entry.Message))
+	}
+	if len(found) == 0 {
+		fmt.Fprintln(l.Out, term.Flow(fullName(export)+": no such entry"))
+	}
+	return nil
+}
+
+// newest returns the newest entries of the log of an export, the newest first.
+func (l *logs) newest(ctx context.Context, client *hogapi.Client, e *hogapi.BatchExport, o *hogapi.LogOptions) (found []hogapi.LogEntry, err error) {
+	for entry, err := range client.BatchExports.AllLogs(ctx, e.ID, o) {
+		if err != nil {
+			return nil, err
+		}
+		if found = append(found, entry); len(found) == l.limit {
+			l.Note(fmt.Sprintf("the newest %d entries; there may be older ones: give --limit", l.limit))
+			break
+		}
+	}
+	return found, nil
+}
+
+// logOfRun returns the log of a run, the newest entry first. Where the service fails to give it, these are the entries of
+// the export in the time of the run.
+func (l *logs) logOfRun(ctx context.Context, client *hogapi.Client, e *hogapi.BatchExport, o *hogapi.LogOptions) ([]hogapi.LogEntry, error) {
+	run, err := l.runOf(ctx, client, e, l.ofRun)
+	if err != nil {
+		return nil, err
+	}
+	const most, slack = 500, time.Minute
+	ofRun := *o
+	ofRun.After, ofRun.Limit = time.Time{}, min(l.limit, most)
+	page, err := client.Runs.Logs(ctx, e.ID, run.ID, &ofRun)
+	if err == nil {
+		return page.Results, nil
+	}
+	if !errors.Is(err, hogapi.ErrServer) {
+		return nil, err
+	}
+	l.Note("the service cannot give the log of a run: these are all entries of the export in the time of the run")
+	o.After = run.CreatedAt.Add(-slack)
+	if run.FinishedAt != nil {
+		o.Before = run.FinishedAt.Add(slack)
+	}
+	return l.newest(ctx, client, e, o)
+}
