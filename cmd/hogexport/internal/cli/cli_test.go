@@ -685,27 +685,6 @@ func TestPullAndCreate(t *testing.T) {
 	p.ends(t, 2, "create", "--from", files[0], "--yes").err(t, "field owner not found")
 }
 
-// Credentials come from variables, and are in no output.
-func TestCreateWithCredentials(t *testing.T) {
-	t.Parallel()
-	p := newProgram(t, hogapitest.WithEra(hogapitest.E1))
-	file := filepath.Join(t.TempDir(), "export.yaml")
-	require.NoError(t, os.WriteFile(file, []byte(`name: warehouse
-model: events
-interval: day
-destination:
-  type: Postgres
-  config: {host: db.example, port: 5432, user: posthog, database: events, schema: public, table_name: events}
-  credentials: {password: WAREHOUSE_PASSWORD}
-`), 0o600))
-	p.ends(t, 2, "create", "--from", file, "--yes").err(t, "the variable WAREHOUSE_PASSWORD for destination.credentials.password is not set")
-	p.env["WAREHOUSE_PASSWORD"] = "s3cret-s3cret"
-	for _, args := range [][]string{{"create", "--from", file, "--yes", "--json"}, {"pull", t.TempDir()}, {"list", "--json"}} {
-		r := p.ends(t, 0, args...)
-		assert.NotContains(t, r.stdout+r.stderr, "s3cret")
-	}
-}
-
 func TestDownload(t *testing.T) {
 	t.Parallel()
 	p := newProgram(t)

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -25,6 +26,7 @@ type create struct {
 	changes
 
 	from, name, integration string
+	secrets                 []string
 }
 
 func newCreateCommand(a *app) *cobra.Command {
@@ -35,20 +37,22 @@ func newCreateCommand(a *app) *cobra.Command {
 another project or region. The export is paused: look at it, then run hogexport
 unpause. create never changes an export that is there.
 
-The file names an integration of the project, or an environment variable for
-each secret:
+The service never returns secrets, so the file names an integration of the
+project, or has a blank for each secret. --secret fills a blank with the value of
+an environment variable, whose name the file may also have:
 
   destination:
-    type: Postgres
+    type: HTTP
     credentials:
-      password: WAREHOUSE_PASSWORD`,
-		Example: "  hogexport create --from exports/events-to-the-lake.yaml --project-id 2",
+      token: PROJECT_KEY`,
+		Example: "  hogexport create --from exports/events-to-the-lake.yaml --project-id 2\n  hogexport create --from exports/to-eu.yaml --secret token=PROJECT_KEY",
 		RunE:    func(cmd *cobra.Command, _ []string) error { return c.run(cmd.Context()) },
 	}
 	f := cmd.Flags()
 	f.StringVar(&c.from, "from", "", "the `FILE` with the export")
 	f.StringVar(&c.name, "name", "", "another `NAME` for the export")
 	f.StringVar(&c.integration, "integration", "", "the `INTEGRATION` of the project with the credentials, by name or number")
+	f.StringArrayVar(&c.secrets, "secret", nil, "`KEY=VARIABLE`: the environment variable that has a secret of the destination; can be repeated")
 	c.bind(cmd)
 	_ = cmd.MarkFlagRequired("from") // there is such a flag
 	shell.WithoutVariable(cmd, "from")
@@ -118,6 +122,7 @@ func (c *create) request(ctx context.Context, client *hogapi.Client, d definitio
 	r = hogapi.BatchExportRequest{
 		Name: d.Name, Model: hogapi.Model(d.Model), Interval: hogapi.Interval(d.Interval), Paused: true, HogQLQuery: d.HogQL,
 		Timezone: d.Timezone, OffsetDay: d.OffsetDay, OffsetHour: d.OffsetHour,
+		PrimaryKey: d.PrimaryKey, VersionKey: d.VersionKey, IncrementalMode: hogapi.IncrementalMode(d.Incremental),
 	}
 	for _, bound := range []struct {
 		text string
@@ -135,17 +140,18 @@ func (c *create) request(ctx context.Context, client *hogapi.Client, d definitio
 			return r, shell.UsageError(fmt.Sprintf("%s: filters: %v", c.from, err), "give a file that hogexport pull has written")
 		}
 	}
-	config := d.Destination.Config
-	if config == nil {
-		config = map[string]any{}
-	}
-	for key, variable := range d.Destination.Credentials {
-		value := c.Env(variable)
-		if value == "" {
-			return r, shell.UsageError(fmt.Sprintf("%s: the variable %s for destination.credentials.%s is not set", c.from, variable, key), "set it, or name another variable; or give --integration")
+	if d.Modifiers != nil {
+		if r.HogQLModifiers, err = json.Marshal(d.Modifiers); err != nil {
+			return r, shell.UsageError(fmt.Sprintf("%s: hogql_modifiers: %v", c.from, err), "give a file that hogexport pull has written")
 		}
-		config[key] = value
 	}
+	if d.Destination.Config == nil {
+		d.Destination.Config = map[string]any{}
+	}
+	if err := cmp.Or(fillIntegrations(ctx, client, &d.Destination), c.fillSecrets(&d.Destination)); err != nil {
+		return r, err
+	}
+	config := d.Destination.Config
 	if config[oldNames] == true {
 		delete(config, oldNames)
 		c.Warn(c.from + ": " + oldNames + " is left out: only an export that names its Parquet files by their codec keeps it, and a new one ends them in .parquet")

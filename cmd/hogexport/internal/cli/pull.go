@@ -6,10 +6,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -22,8 +20,10 @@ import (
 	"github.com/hogapi/hogapi/internal/durable"
 )
 
-// definition is a batch export as a file has it: without secrets, and without anything that the service makes.
+// definition is a batch export as a file has it: without secrets. Create ignores the id and whether it is paused.
 type definition struct {
+	ID          string         `yaml:"id,omitempty"`
+	Paused      bool           `yaml:"paused"`
 	Name        string         `yaml:"name"`
 	Model       string         `yaml:"model"`
 	Interval    string         `yaml:"interval"`
@@ -34,6 +34,10 @@ type definition struct {
 	EndAt       string         `yaml:"end_at,omitempty"`
 	Filters     any            `yaml:"filters,omitempty"`
 	HogQL       string         `yaml:"hogql_query,omitempty"`
+	Modifiers   any            `yaml:"hogql_modifiers,omitempty"`
+	PrimaryKey  []string       `yaml:"primary_key,omitempty,flow"`
+	VersionKey  []string       `yaml:"version_key,omitempty,flow"`
+	Incremental string         `yaml:"incremental_mode,omitempty"`
 	Destination definitionType `yaml:"destination"`
 }
 
@@ -41,10 +45,12 @@ type definitionType struct {
 	Type        string            `yaml:"type"`
 	Integration string            `yaml:"integration,omitempty"` // its name
 	Config      map[string]any    `yaml:"config"`
-	Credentials map[string]string `yaml:"credentials,omitempty"` // the environment variable of each secret
+	Credentials map[string]string `yaml:"credentials,omitempty"` // the environment variable of each secret, or a blank
 }
 
 const definitionHead = "# A batch export of PostHog, as hogexport pull has read it: no secrets. Make another one of it with hogexport create.\n"
+
+const blanksHead = "# hogexport create --secret KEY=VARIABLE fills a blank among the credentials: the name of an environment variable that has it.\n"
 
 type pull struct {
 	*app
@@ -140,6 +146,9 @@ func (p *pull) integrations(ctx context.Context, client *hogapi.Client, exports 
 		if id, ok := exports[i].Destination.Integration.Get(); ok {
 			names[id] = strconv.FormatInt(id, 10)
 		}
+		for _, id := range integrationsOfCopy(&exports[i]) {
+			names[id] = strconv.FormatInt(id, 10)
+		}
 	}
 	if len(names) == 0 {
 		return names, nil
@@ -180,14 +189,20 @@ func plainName(name string) string {
 
 func yamlOf(e *hogapi.BatchExport, integrations map[int64]string) ([]byte, error) {
 	d := definition{
+		ID: e.ID.String(), Paused: e.Paused,
 		Name: e.Name, Model: string(cmp.Or(e.Model, hogapi.ModelEvents)), Interval: string(e.Interval), Timezone: e.Timezone,
 		OffsetDay: e.OffsetDay, OffsetHour: e.OffsetHour, StartAt: timeText(e.StartAt), EndAt: timeText(e.EndAt),
 	}
 	if e.HogQLQuery != nil {
 		d.HogQL = *e.HogQLQuery
 	}
-	if len(e.Filters) > 0 {
-		if err := json.Unmarshal(e.Filters, &d.Filters); err != nil {
+	var err error
+	if d.Filters, err = anyOf(e.Filters); err != nil {
+		return nil, err
+	}
+	if e.Model == hogapi.ModelHogQL {
+		d.PrimaryKey, d.VersionKey, d.Incremental = e.PrimaryKey, e.VersionKey, string(e.IncrementalMode)
+		if d.Modifiers, err = anyOf(e.HogQLModifiers); err != nil {
 			return nil, err
 		}
 	}
@@ -199,28 +214,24 @@ func yamlOf(e *hogapi.BatchExport, integrations map[int64]string) ([]byte, error
 	if err != nil {
 		return nil, err
 	}
-	var shown struct {
-		Config map[string]any `json:"config"`
-	}
-	decoder := json.NewDecoder(bytes.NewReader(printed))
-	decoder.UseNumber()
-	if err := decoder.Decode(&shown); err != nil {
+	shown, err := anyOf(printed)
+	if err != nil {
 		return nil, err
 	}
-	for _, key := range slices.Sorted(maps.Keys(shown.Config)) {
-		switch value := shown.Config[key]; {
-		case value == nil:
-		case value == "[redacted]":
-			if d.Destination.Credentials == nil {
-				d.Destination.Credentials = map[string]string{}
-			}
-			d.Destination.Credentials[key] = strings.ToUpper(key)
-		default:
-			d.Destination.Config[key] = plainValue(value)
+	config, _ := shown.(map[string]any)["config"].(map[string]any)
+	dropRedacted(config)
+	for key, value := range config {
+		if value != nil && !(key == oldNames && value == false) { // which new exports have
+			d.Destination.Config[key] = value
 		}
 	}
+	d.Destination.nameIntegrations(integrations)
+	d.Destination.addBlanks()
 	var b bytes.Buffer
 	b.WriteString(definitionHead)
+	if len(d.Destination.Credentials) > 0 {
+		b.WriteString(blanksHead)
+	}
 	encoder := yaml.NewEncoder(&b)
 	const indent = 2
 	encoder.SetIndent(indent)
@@ -228,6 +239,19 @@ func yamlOf(e *hogapi.BatchExport, integrations map[int64]string) ([]byte, error
 		return nil, err
 	}
 	return b.Bytes(), encoder.Close()
+}
+
+// anyOf reads JSON, with numbers as YAML writes them.
+func anyOf(text json.RawMessage) (v any, err error) {
+	if len(text) == 0 {
+		return nil, nil
+	}
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.UseNumber()
+	if err := decoder.Decode(&v); err != nil {
+		return nil, err
+	}
+	return plainValue(v), nil
 }
 
 // plainValue returns numbers as YAML writes them.
