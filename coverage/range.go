@@ -6,6 +6,7 @@ import (
 	"errors"
 	"iter"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -32,6 +33,9 @@ type RangeOptions struct {
 	File hogapi.FileOptions
 	// Include and Exclude are names of events, for ModelEvents only.
 	Include, Exclude []string
+	// ByTimestamp chooses events by their timestamp in place of their arrival, by a query (ModelHogQL), which not all projects
+	// may use: [hogapi.ErrForbidden]. The files have the columns uuid, event, distinct_id, properties, timestamp and created_at.
+	ByTimestamp bool
 	// Step is the length of the interval of one file download, at most 7 days, which is the default. It must stay the
 	// same when a range is continued. For events it cannot be 5 minutes: then the service reads recent events only.
 	Step time.Duration
@@ -98,7 +102,7 @@ func DownloadRange(ctx context.Context, client *hogapi.Client, from, to time.Tim
 		},
 		File:   root.File,
 		IsGone: func(err error) bool { return errors.Is(err, hogapi.ErrInvalid) || errors.Is(err, hogapi.ErrNotFound) },
-		Every:  pace.Interval, Patience: pace.Settle, AvoidRecent: selected.Model == hogapi.ModelEvents,
+		Every:  pace.Interval, Patience: pace.Settle, AvoidRecent: selected.Model == hogapi.ModelEvents && !selected.ByTimestamp,
 	}.Files(ctx, from, to)
 	return func(yield func(RangeFile, error) bool) {
 		for part, err := range files {
@@ -113,9 +117,26 @@ func DownloadRange(ctx context.Context, client *hogapi.Client, from, to time.Tim
 }
 
 func (o RangeOptions) request(start, end time.Time) hogapi.FileDownloadRequest {
-	return hogapi.FileDownloadRequest{
+	r := hogapi.FileDownloadRequest{
 		Model: o.Model, File: o.File, DataIntervalStart: start, DataIntervalEnd: end, Include: o.Include, Exclude: o.Exclude,
 	}
+	if o.ByTimestamp {
+		r.Model, r.Include, r.Exclude, r.HogQLQuery = hogapi.ModelHogQL, nil, nil, "SELECT uuid, event, distinct_id, properties, timestamp, created_at FROM events"+
+			" WHERE timestamp >= {data_interval_start} AND timestamp < {data_interval_end}"+inNames(" AND event IN ", o.Include)+inNames(" AND event NOT IN ", o.Exclude)
+	}
+	return r
+}
+
+// inNames returns a condition of HogQL with names, or nothing without a name.
+func inNames(condition string, names []string) string {
+	if len(names) == 0 {
+		return ""
+	}
+	list := make([]string, len(names))
+	for i, name := range names {
+		list[i] = "'" + strings.NewReplacer(`\`, `\\`, `'`, `\'`).Replace(name) + "'"
+	}
+	return condition + "(" + strings.Join(list, ", ") + ")"
 }
 
 func (o RangeOptions) check(from, to time.Time) *outgoing.Refusal {
@@ -123,8 +144,9 @@ func (o RangeOptions) check(from, to time.Time) *outgoing.Refusal {
 		outgoing.If(from.IsZero() || to.IsZero(), "from", "", "two times"),
 		outgoing.Reversed("to", to, "from", from),
 		outgoing.If(o.Model == hogapi.ModelHogQL, "RangeOptions.Model", string(o.Model), "events, persons or sessions: a query chooses its rows itself"),
+		outgoing.If(o.ByTimestamp && o.Model != hogapi.ModelEvents, "RangeOptions.ByTimestamp", "true", "false: only events have a timestamp"),
 		outgoing.If(o.Step < time.Second || o.Step > download.LongestStep, "RangeOptions.Step", o.Step.String(), "a second to 7 days"),
-		outgoing.If(o.Step == download.RecentOnly && o.Model == hogapi.ModelEvents, "RangeOptions.Step", o.Step.String(), download.WantNotRecentOnly),
+		outgoing.If(o.Step == download.RecentOnly && o.Model == hogapi.ModelEvents && !o.ByTimestamp, "RangeOptions.Step", o.Step.String(), download.WantNotRecentOnly),
 		outgoing.If(o.MaxBytes < -1, "RangeOptions.MaxBytes", strconv.FormatInt(o.MaxBytes, 10), "a number of bytes, 0 for the default or -1 for no limit"),
 		download.CheckNames(o.Folder, o.File.Extension()),
 	)

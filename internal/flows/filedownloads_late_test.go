@@ -190,6 +190,36 @@ func TestRangeOfAnEarlierVersionWithAPart(t *testing.T) {
 	})
 }
 
+// With ByTimestamp, a query chooses the events of a range by their timestamp, with the same names.
+func TestRangeByTimestamp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := hogapitest.New(hogapitest.WithTime(coverageNow), hogapitest.WithHogQLExports())
+		project, client := server.Project(hogapitest.DefaultProject), server.Client(t)
+		project.ExportEvents()
+		from := coverageNow.AddDate(0, 0, -30)
+		project.AddEvent(hogapitest.StoredEvent{Event: "late", DistinctID: "x", Time: from.Add(time.Hour), CreatedAt: coverageNow.AddDate(0, 0, -1)})
+		project.AddEvent(hogapitest.StoredEvent{Event: "early", DistinctID: "x", Time: from.AddDate(0, 0, -2), CreatedAt: from.Add(time.Hour)})
+		for isByTimestamp, want := range map[bool]string{true: "late", false: "early"} {
+			o := linesOnly(t.TempDir())
+			o.ByTimestamp, o.Exclude = isByTimestamp, []string{`it's a \`}
+			for file, err := range coverage.DownloadRange(t.Context(), client, from, from.AddDate(0, 0, 1), o) {
+				require.NoError(t, err)
+				assert.Contains(t, string(readFile(t, file.Path)), want)
+			}
+		}
+		var queries []string
+		for _, call := range server.Calls("file_downloads.create") {
+			if bytes.Contains(call.Body, []byte("hogql_query")) {
+				queries = append(queries, string(call.Body))
+			}
+		}
+		require.Len(t, queries, 1)
+		assert.Contains(t, queries[0], `event NOT IN ('it\\'s a \\\\')`)
+		_, err := readRange(t.Context(), t, client, from, from.AddDate(0, 0, 1), &coverage.RangeOptions{Folder: "x", ByTimestamp: true, Model: hogapi.ModelPersons})
+		require.ErrorContains(t, err, "ByTimestamp")
+	})
+}
+
 // For an interval of exactly 5 minutes, the service reads a table of recent events only.
 func TestRangeMakesNoIntervalOfFiveMinutes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

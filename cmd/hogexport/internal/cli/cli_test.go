@@ -749,6 +749,10 @@ func TestDownloadCountsBefore(t *testing.T) {
 	assert.Equal(t, hogapi.Op("query.run"), p.server.Calls()[0].Op, "the count comes first")
 	says(t, with("--model", "persons").stderr, "how many rows come is not known before, since only events can be counted")
 
+	byTimestamp := []string{"download", filepath.Join(t.TempDir(), "rows"), "--from", "2026-01-01", "--to", "2026-01-02", "--yes", "--by-timestamp"}
+	p.ends(t, 5, byTimestamp...).err(t, "about 1,440 rows. PostHog bills", "leave out --by-timestamp")
+	p.ends(t, 2, append(byTimestamp, "--model", "persons")...).err(t, "only events have a timestamp")
+
 	folder := filepath.Join(t.TempDir(), "rows")
 	args := []string{"download", folder, "--from", "2026-01-01", "--to", "2026-01-20", "--yes"}
 	p.server.Script(hogapitest.OpStorage, hogapitest.Slow(0), hogapitest.Status(404)) // of the second interval

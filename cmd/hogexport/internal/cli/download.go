@@ -29,6 +29,7 @@ type download struct {
 	from, to, model, format, of string
 	include, exclude            []string
 	maxGiB                      float64
+	byTimestamp                 bool
 	every                       time.Duration
 }
 
@@ -41,7 +42,8 @@ func newDownloadCommand(a *app) *cobra.Command {
 		Use: "download FOLDER", Short: "Download the rows of any range of time", Args: cobra.ExactArgs(1),
 		Long: `download gets the rows of a range of time into a folder, in files of at most 7
 days. Rows of events are chosen by their arrival, as the schedule of a batch
-export does: so it also gets rows of old intervals that a backfill leaves out.
+export does: so it also gets rows of old intervals that a backfill leaves out. With
+--by-timestamp, events are chosen by their timestamp.
 PostHog bills the rows like those of an export. So it counts the events of the
 range by their timestamp, with the scope query:read, and asks before the first
 file.
@@ -60,6 +62,7 @@ Killed and started again, it continues without a question: whole files stay.`,
 	f.StringArrayVar(&d.include, "include", nil, "only events of this `NAME`; can be repeated")
 	f.StringArrayVar(&d.exclude, "exclude", nil, "no events of this `NAME`; can be repeated")
 	f.DurationVar(&d.every, "every", 0, "the `TIME` between two looks at a file download; default: 5s, growing to 30s")
+	f.BoolVar(&d.byTimestamp, "by-timestamp", false, "choose events by their timestamp in place of their arrival, by a query, which not all projects may export")
 	d.bind(cmd)
 	const most = 256
 	f.Float64Var(&d.maxGiB, "max-gib", most, "end after this `NUMBER` of GiB; the same command continues")
@@ -93,7 +96,7 @@ func (d *download) run(ctx context.Context, folder string) error {
 	const unbounded = 1 << 30 // GiB
 	o := &coverage.RangeOptions{
 		Folder: folder, Model: hogapi.Model(d.model), File: hogapi.FileOptions{Format: formats[d.format]}, Include: d.include, Exclude: d.exclude,
-		MaxBytes: max(1, int64(min(d.maxGiB, unbounded)*(1<<30))),
+		ByTimestamp: d.byTimestamp, MaxBytes: max(1, int64(min(d.maxGiB, unbounded)*(1<<30))),
 	}
 	if err := d.like(ctx, client, o); err != nil {
 		return err
@@ -101,6 +104,8 @@ func (d *download) run(ctx context.Context, folder string) error {
 	switch {
 	case !from.Before(to):
 		return shell.UsageError("--to is not after --from", "give the first time and the time after the last, such as --from 2026-10-01 --to 2026-10-03")
+	case d.byTimestamp && o.Model != hogapi.ModelEvents:
+		return shell.UsageError("--by-timestamp: only events have a timestamp", "leave it out for "+string(o.Model))
 	case !slices.Contains(models, string(o.Model)):
 		return shell.UsageError(fmt.Sprintf("there is no download of the model %q", o.Model), "give --model events, persons or sessions: a HogQL export chooses what it exports itself")
 	}
@@ -150,6 +155,9 @@ func (d *download) rowsOf(ctx context.Context, client *hogapi.Client, from, to t
 	var rows int64
 	for _, day := range days {
 		rows += day.Rows
+	}
+	if d.byTimestamp {
+		return "about " + page.Plural(rows, "row", "rows"), nil
 	}
 	return "about " + page.Plural(rows, "row", "rows") + ", since so many events have a timestamp in this time, and the files have those that arrived in it", nil
 }
@@ -221,6 +229,9 @@ func (d *download) stopped(err error) error {
 		return shell.UsageError("the folder was begun with other options", "give those, or another FOLDER")
 	}
 	f := *d.explain(err)
+	if d.byTimestamp && errors.Is(err, hogapi.ErrForbidden) {
+		f.Todo = "a download by timestamp is an export of a query, which this project or key may not make: leave out --by-timestamp"
+	}
 	if f.Code == shell.CodeOther || f.Code == shell.CodeStopped {
 		f.Code, f.Todo = shell.CodeStopped, "whole files stay: when the cause is removed, run the same command again"
 	}
