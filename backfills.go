@@ -174,7 +174,7 @@ func (c *Client) backfill(
 	}
 	t, err := c.newTicket(ctx, in[0], BackfillTicket{ExportID: exportID, StartAt: r.Start, EndAt: r.End}, options)
 	if err == nil {
-		err = c.checkBegin(ctx, in[0], t, o, options, func(e *BatchExport) (coverage.Span, *outgoing.Refusal) {
+		err = c.checkBegin(ctx, in[0], t, o, options, func(e *BatchExport) (coverage.Span, *InputError) {
 			return e.schedule().First(r.bounds()), e.schedule().CheckBounds(r.bounds())
 		})
 	}

@@ -77,7 +77,7 @@ func (r BackfillRange) body() any {
 }
 
 // check refuses a range that no export can have.
-func (r BackfillRange) check() *outgoing.Refusal {
+func (r BackfillRange) check() *InputError {
 	return r.bounds().Check()
 }
 
@@ -123,7 +123,7 @@ type BackfillOptions struct {
 // checkBegin refuses a backfill or a retry whose bounds the service would move, or of events that are too old to be
 // chosen as the schedule chooses them, unless the options accept these. It reads the export.
 func (c *Client) checkBegin(
-	ctx context.Context, op Op, t BackfillTicket, o *BackfillOptions, options []CallOption, first func(*BatchExport) (coverage.Span, *outgoing.Refusal),
+	ctx context.Context, op Op, t BackfillTicket, o *BackfillOptions, options []CallOption, first func(*BatchExport) (coverage.Span, *InputError),
 ) error {
 	export, err := c.BatchExports.Get(ctx, t.ExportID, append(slices.Clip(options), onlyHeader)...)
 	if err != nil {
@@ -138,7 +138,7 @@ func (c *Client) checkBegin(
 }
 
 // refuseOpenEnd refuses a backfill without an end that the service would not take, or that nothing can follow to its end.
-func (e *BatchExport) refuseOpenEnd(t BackfillTicket) *outgoing.Refusal {
+func (e *BatchExport) refuseOpenEnd(t BackfillTicket) *InputError {
 	if !t.EndAt.IsCaughtUp() {
 		return nil
 	}
@@ -164,7 +164,7 @@ func (c *Client) ageLine(hasRecords bool) coverage.AgeLine {
 	return coverage.AgeLineAnywhere
 }
 
-func (e *BatchExport) refuseOld(line coverage.AgeLine, first coverage.Span, t BackfillTicket) *outgoing.Refusal {
+func (e *BatchExport) refuseOld(line coverage.AgeLine, first coverage.Span, t BackfillTicket) *InputError {
 	return line.Refuse(coverage.Begin{
 		Events: cmp.Or(e.Model, ModelEvents) == ModelEvents, Weekly: e.Interval == IntervalWeek, Destination: string(e.Destination.Type),
 		First: first, Requested: t.RequestedAt, End: t.EndAt.Time(), Unpaused: t.Unpaused,

@@ -18,7 +18,7 @@ func (s *BatchExportsService) unpauseWithBackfill(ctx context.Context, r request
 	export, err := s.Get(ctx, id, reads...)
 	t := BackfillTicket{ExportID: id, Unpaused: true}
 	if err == nil && export.Paused {
-		var refusal *outgoing.Refusal
+		var refusal *InputError
 		if refusal, err = s.checkLastPause(ctx, export, reads); refusal != nil {
 			return nil, refused(r.op.Name, refusal)
 		}
@@ -54,7 +54,7 @@ func (s *BatchExportsService) unpauseWithBackfill(ctx context.Context, r request
 
 // checkLastPause refuses a backfill since the last pause, where the service knows none or only an earlier one: it would
 // export the whole history, or rows a second time. An update that pauses an export does not set last_paused_at.
-func (s *BatchExportsService) checkLastPause(ctx context.Context, e *BatchExport, options []CallOption) (*outgoing.Refusal, error) {
+func (s *BatchExportsService) checkLastPause(ctx context.Context, e *BatchExport, options []CallOption) (*InputError, error) {
 	const field, instead = "UnpauseOptions.Backfill", ". Unpause without a backfill, and then call coverage.MakePlan, or Backfill with a range"
 	known := orDefault(e.LastPausedAt).UTC()
 	if known.IsZero() {

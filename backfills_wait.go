@@ -47,7 +47,7 @@ type BackfillBaseline struct {
 }
 
 // check refuses a ticket without the fields that Wait needs.
-func (t *BackfillTicket) check() *outgoing.Refusal {
+func (t *BackfillTicket) check() *InputError {
 	if t == nil {
 		return outgoing.Refuse("ticket", "", "a ticket of Backfill, Create, Retry or Unpause, not nil")
 	}

@@ -142,7 +142,7 @@ type wireExport struct {
 }
 
 // wire checks a new export and makes the request's body.
-func (c BatchExportRequest) wire(op Op) (*wireExport, *outgoing.Refusal) {
+func (c BatchExportRequest) wire(op Op) (*wireExport, *InputError) {
 	refusal := cmp.Or(
 		outgoing.If(c.Name == "", "Name", "", "a name"),
 		outgoing.Misspelt("Model", c.Model, models),
@@ -159,7 +159,7 @@ func (c BatchExportRequest) wire(op Op) (*wireExport, *outgoing.Refusal) {
 	return &wireExport{BatchExportRequest: c, Destination: destination}, refusal
 }
 
-func (u BatchExportUpdateRequest) body(op Op) (any, *outgoing.Refusal) {
+func (u BatchExportUpdateRequest) body(op Op) (any, *InputError) {
 	if reflect.ValueOf(u).IsZero() {
 		return nil, outgoing.Refuse("update", "", "at least one field that is not absent")
 	}
@@ -206,7 +206,7 @@ func (u BatchExportUpdateRequest) body(op Op) (any, *outgoing.Refusal) {
 	}{u, wire}, nil
 }
 
-func misspeltOpt[T ~string](field string, o Opt[T], known []T) *outgoing.Refusal {
+func misspeltOpt[T ~string](field string, o Opt[T], known []T) *InputError {
 	if value, ok := o.Get(); ok {
 		return outgoing.Misspelt(field, value, known)
 	}

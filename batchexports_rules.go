@@ -37,7 +37,7 @@ const (
 var filterTypes = []FilterType{FilterEvent, FilterPerson, FilterHogQL}
 
 // checkFilters refuses what the service takes for no filters. JSON that cannot be read is refused with the body.
-func checkFilters(raw json.RawMessage) *outgoing.Refusal {
+func checkFilters(raw json.RawMessage) *InputError {
 	var list []map[string]json.RawMessage
 	if len(raw) == 0 || !json.Valid(raw) || string(raw) == "null" {
 		return nil
@@ -61,11 +61,11 @@ func checkFilters(raw json.RawMessage) *outgoing.Refusal {
 }
 
 // checkKey refuses a key without columns.
-func checkKey(field string, columns []string) *outgoing.Refusal {
+func checkKey(field string, columns []string) *InputError {
 	return outgoing.If(columns != nil && (len(columns) == 0 || slices.Contains(columns, "")), field, "", "names of columns, or no key")
 }
 
-func checkOffsets(day, hour int) *outgoing.Refusal {
+func checkOffsets(day, hour int) *InputError {
 	return cmp.Or(
 		outgoing.If(day < 0 || day > 6, "OffsetDay", strconv.Itoa(day), "0 for Sunday to 6"),
 		outgoing.If(hour < 0 || hour > 23, "OffsetHour", strconv.Itoa(hour), "0 to 23"),
@@ -73,7 +73,7 @@ func checkOffsets(day, hour int) *outgoing.Refusal {
 }
 
 // checkRules refuses combinations of fields that no server can store.
-func (c BatchExportRequest) checkRules() *outgoing.Refusal {
+func (c BatchExportRequest) checkRules() *InputError {
 	isHogQL, hasModifiers := c.Model == ModelHogQL, len(c.HogQLModifiers) > 0 && string(c.HogQLModifiers) != "null"
 	isMerge := c.IncrementalMode == IncrementalModeMerge
 	return cmp.Or(
@@ -92,7 +92,7 @@ func (c BatchExportRequest) checkRules() *outgoing.Refusal {
 
 // checkRules refuses offsets without their interval, for which the service fails, one offset of a weekly export
 // without the other, which the service would set to 0, and values that no export can have.
-func (u BatchExportUpdateRequest) checkRules() *outgoing.Refusal {
+func (u BatchExportUpdateRequest) checkRules() *InputError {
 	hasDay, hasHour := !u.OffsetDay.IsZero(), !u.OffsetHour.IsZero()
 	interval, hasInterval := u.Interval.Get()
 	return cmp.Or(

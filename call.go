@@ -103,11 +103,11 @@ func WithReply(r *Reply) CallOption { return func(c *callConfig) { c.reply = r }
 // request is one call as a service method describes it.
 type request struct {
 	op      endpoints.Row
-	ids     []string          // for the {parameters} of the path
-	query   url.Values        // may be nil
-	body    any               // nil for no body
-	lenient bool              // an empty answer is fine: PostHog's API reference documents no body
-	refusal *outgoing.Refusal // if not nil, the request is not sent
+	ids     []string    // for the {parameters} of the path
+	query   url.Values  // may be nil
+	body    any         // nil for no body
+	lenient bool        // an empty answer is fine: PostHog's API reference documents no body
+	refusal *InputError // if not nil, the request is not sent
 
 	matches  func() error  // if not nil, checks that the decoded answer is about the subject of the request
 	location *string       // if not nil, a redirect is the expected answer, and its target is stored here
@@ -132,17 +132,12 @@ func (r request) info(tries int) CallInfo {
 	return CallInfo{Op: r.op.Name, Method: r.op.Method, Route: r.op.Path, Tries: tries}
 }
 
-func (r request) refuse(why *outgoing.Refusal) request {
+func (r request) refuse(why *InputError) request {
 	r.refusal = cmp.Or(r.refusal, why)
 	return r
 }
 
-func refused(op Op, r *outgoing.Refusal) error {
-	if r == nil {
-		return nil
-	}
-	return &InputError{Op: op, Field: r.Field, Value: r.Value, Want: r.Want}
-}
+func refused(op Op, bad *InputError) error { return outgoing.Refused(op, bad) }
 
 func (r request) check(ctx context.Context) error {
 	return cmp.Or(checkContext(ctx, r.op.Name), refused(r.op.Name, r.refusal))
@@ -304,7 +299,7 @@ func (c *Client) prepare(ctx context.Context, r request, cfg callConfig, apiPath
 	return x, refused(r.op.Name, outgoing.SetHeader(header, cfg.header, key, c.core.userAgent, body != nil))
 }
 
-func (c *Client) target(r request, apiPath string, extra url.Values) (*url.URL, *outgoing.Refusal) {
+func (c *Client) target(r request, apiPath string, extra url.Values) (*url.URL, *InputError) {
 	path, unfit := r.op.Expand(r.ids)
 	if refusal := cmp.Or(
 		outgoing.If(c.core.api == nil || c.core.personalKey == nil, "client", "", "a client with WithPersonalAPIKey and a region or base URL"),

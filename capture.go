@@ -10,9 +10,7 @@ import (
 	"time"
 
 	"github.com/hogapi/hogapi/internal/delivery"
-	"github.com/hogapi/hogapi/internal/errtext"
 	"github.com/hogapi/hogapi/internal/httptry"
-	"github.com/hogapi/hogapi/internal/outgoing"
 	"github.com/hogapi/hogapi/internal/pipeline"
 	"github.com/hogapi/hogapi/internal/statefile"
 	"github.com/hogapi/hogapi/ops"
@@ -103,8 +101,8 @@ func (c *Capture) enqueue(ctx context.Context, events []Event, wait bool) error 
 		}
 	}
 	err = record.Admit(ctx)
-	if unfit, ok := errors.AsType[*errtext.UnfitError](err); ok {
-		return refused(opCapture, (*outgoing.Refusal)(unfit))
+	if unfit, ok := errors.AsType[*InputError](err); ok {
+		return refused(opCapture, unfit)
 	}
 	return err
 }

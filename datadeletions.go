@@ -66,7 +66,7 @@ type DataDeletionRequest struct {
 	SubmissionID uuid.UUID
 }
 
-func (r DataDeletionRequest) check() *outgoing.Refusal {
+func (r DataDeletionRequest) check() *InputError {
 	want := wire.WantImportID(r.ImportID)
 	return cmp.Or(
 		outgoing.If(r.ImportID == "", "ImportID", "", "the ID of an import"),

@@ -113,7 +113,7 @@ type wireDestination struct {
 }
 
 // wire returns the destination as it is sent, with its credentials.
-func (d Destination) wire(op Op) (w wireDestination, refusal *outgoing.Refusal) {
+func (d Destination) wire(op Op) (w wireDestination, refusal *InputError) {
 	if refusal := d.check(); refusal != nil {
 		return w, refusal
 	}
@@ -157,7 +157,7 @@ func (d Destination) isReplaced() bool {
 }
 
 // completed returns the config to send for the keys that d changes, and the whole config after the change.
-func (d Destination) completed(changed configs.Keys) (config []byte, whole configs.Keys, refusal *outgoing.Refusal) {
+func (d Destination) completed(changed configs.Keys) (config []byte, whole configs.Keys, refusal *InputError) {
 	read := d.over()
 	for ; read.over != nil; read = read.over() {
 		_, below, refusal := configs.Encode(read.Config)
@@ -191,7 +191,7 @@ func withReplacement(err error, d Destination) error {
 }
 
 // check refuses a destination that the service would refuse or store wrongly.
-func (d Destination) check() *outgoing.Refusal {
+func (d Destination) check() *InputError {
 	refusal := cmp.Or(
 		outgoing.If(strings.EqualFold(string(d.Type), "s3") && d.Type != destination.TypeS3, "Destination.Type", string(d.Type),
 			`"AwsS3" or "S3Compatible"; only older servers take "S3"`),

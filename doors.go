@@ -27,7 +27,7 @@ import (
 )
 
 func init() {
-	bridge.Of = func(client any) (bridge.Client, *outgoing.Refusal) {
+	bridge.Of = func(client any) (bridge.Client, *InputError) {
 		c, _ := client.(*Client)
 		if c == nil || c.core == nil {
 			return nil, outgoing.Refuse("client", "", "a client of NewClient")
@@ -39,7 +39,7 @@ func init() {
 		return o.rules(p, now), o.check(op)
 	}
 	bridge.FileError = stateFileError
-	bridge.Refused, bridge.Held, bridge.FromTheStart, bridge.HasNoRecords = refused, heldError, fromTheStart, hasNoRecords
+	bridge.Held, bridge.FromTheStart, bridge.HasNoRecords = heldError, fromTheStart, hasNoRecords
 }
 
 // door is a client for a package that needs more than its exported methods: see internal/bridge.
@@ -88,7 +88,7 @@ func (d door) EndOfRun(ctx context.Context, exportID, runID uuid.UUID) (run any,
 	return d.c.Runs.ended(ctx, exportID, runID, nil)
 }
 
-func (d door) CheckDownload(request any) *outgoing.Refusal {
+func (d door) CheckDownload(request any) *InputError {
 	return request.(FileDownloadRequest).check()
 }
 

@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/hogapi/hogapi/event"
@@ -18,7 +16,6 @@ import (
 	"github.com/hogapi/hogapi/internal/httptry"
 	"github.com/hogapi/hogapi/internal/mask"
 	"github.com/hogapi/hogapi/internal/outgoing"
-	"github.com/hogapi/hogapi/internal/statefile"
 	"github.com/hogapi/hogapi/ops"
 )
 
@@ -149,32 +146,9 @@ func (e *APIError) LogValue() slog.Value {
 }
 
 // InputError is bad input, refused before anything was sent. It matches [ErrInvalid].
-type InputError struct {
-	Op    Op     // the operation; empty for options and for values outside an operation
-	Field string // the wrong field or parameter
-	Value string // the given value, shortened; empty where it may be secret
-	Want  string // the allowed values
-}
-
-// Error names the field, the given value and the allowed values.
-func (e *InputError) Error() string {
-	text := e.Field
-	if value := e.Value; value != "" {
-		if len(value) > 80 {
-			value = strings.ToValidUTF8(value[:80], "") + "…"
-		}
-		text += " " + strconv.QuoteToGraphic(value)
-	}
-	if e.Op != "" {
-		text = string(e.Op) + ": " + text
-	}
-	return prefix + text + ": want " + e.Want
-}
+type InputError = ops.InputError
 
 func checkContext(ctx context.Context, op Op) error { return refused(op, outgoing.CheckContext(ctx)) }
-
-// Is matches ErrInvalid.
-func (e *InputError) Is(target error) bool { return target == ErrInvalid }
 
 // TransportError is the error of a call without a usable answer. Sent reports whether a part of the request may
 // have reached the service. For an operation that must not be repeated, the error is then an
@@ -280,13 +254,11 @@ func isUnknownEndpoint(err error) bool {
 
 // stateFileError returns an error of internal/statefile as one of this package.
 func stateFileError(err error) error {
-	if unfit, ok := errors.AsType[*statefile.UnfitError](err); ok {
-		return refused(ops.Import, (*outgoing.Refusal)(unfit))
+	if unfit, ok := errors.AsType[*InputError](err); ok && unfit.Op == "" {
+		return refused(ops.Import, unfit)
 	}
 	if errors.Is(err, durable.ErrLocked) {
 		return fmt.Errorf("%w: %w", ErrHeld, err)
 	}
 	return err
 }
-
-const prefix = "hogapi: "

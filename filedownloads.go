@@ -102,7 +102,7 @@ func (o FileOptions) Extension() string {
 	return exported.Layout{Format: cmp.Or(string(o.Format), "Parquet"), Compression: string(o.Compression), IsLegacy: new(false)}.Extension()
 }
 
-func (o FileOptions) check() *outgoing.Refusal {
+func (o FileOptions) check() *InputError {
 	parquetOnly := []FileCompression{FileCompressionZstd, FileCompressionLZ4, FileCompressionSnappy}
 	isLinesOnly := o.Format == FileFormatJSONLines && slices.Contains(parquetOnly, o.Compression)
 	return cmp.Or(
@@ -131,7 +131,7 @@ type FileDownloadRequest struct {
 	HogQLModifiers json.RawMessage `json:"hogql_modifiers,omitzero"` // ModelHogQL only; an object
 }
 
-func (r FileDownloadRequest) check() *outgoing.Refusal {
+func (r FileDownloadRequest) check() *InputError {
 	isHogQL, namesNone := r.Model == ModelHogQL, len(r.Include)+len(r.Exclude) == 0
 	const wantBoth = "a time: this model needs both ends of the interval"
 	return cmp.Or(
@@ -152,7 +152,7 @@ func (r FileDownloadRequest) check() *outgoing.Refusal {
 const recentEvents = 6 * 24 * time.Hour
 
 // checkRecent refuses an old interval for which the service would read the table of recent events.
-func (r FileDownloadRequest) checkRecent(now time.Time) *outgoing.Refusal {
+func (r FileDownloadRequest) checkRecent(now time.Time) *InputError {
 	isRecentOnly := r.Model == ModelEvents && r.DataIntervalEnd.Sub(r.DataIntervalStart) == download.RecentOnly
 	return outgoing.If(isRecentOnly && now.Sub(r.DataIntervalStart) > recentEvents, "DataIntervalEnd", r.DataIntervalEnd.String(), download.WantNotRecentOnly)
 }
@@ -165,7 +165,7 @@ type CountRowsRequest struct {
 	DataIntervalEnd   time.Time       `json:"data_interval_end,omitzero"`   // needed if the query names it
 }
 
-func (r CountRowsRequest) check() *outgoing.Refusal {
+func (r CountRowsRequest) check() *InputError {
 	hasQuery := strings.TrimSpace(r.HogQLQuery) != ""
 	return cmp.Or(outgoing.If(!hasQuery, "HogQLQuery", "", "a query"), download.CheckInterval(r.DataIntervalStart, r.DataIntervalEnd))
 }

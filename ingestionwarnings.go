@@ -100,7 +100,7 @@ const (
 	mostSamples  = 50
 )
 
-func (o IngestionWarningListOptions) check() *outgoing.Refusal {
+func (o IngestionWarningListOptions) check() *InputError {
 	return cmp.Or(
 		outgoing.MisspeltIfSet("Severity", o.Severity, warningSeverities),
 		outgoing.If(o.Ordering != "" && !isKnown(o.Ordering, warningOrderings), "Ordering", string(o.Ordering), "count or last_seen"),

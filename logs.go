@@ -95,7 +95,7 @@ type LogOptions struct {
 
 const mostLogs = 500 // entries that the service puts on one page
 
-func (o LogOptions) check() *outgoing.Refusal {
+func (o LogOptions) check() *InputError {
 	refusal := cmp.Or(
 		outgoing.Within("Limit", o.Limit, 1, mostLogs),
 		outgoing.Reversed("Before", o.Before, "After", o.After),

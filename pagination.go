@@ -67,7 +67,7 @@ type CursorOptions struct {
 // mostPrefetch bounds the calls that a walk has under way, and the pages that it holds.
 const mostPrefetch = 32
 
-func (o ListOptions) check() *outgoing.Refusal {
+func (o ListOptions) check() *InputError {
 	return cmp.Or(
 		outgoing.Within("Limit", o.Limit, 1, httptry.MaxRows),
 		outgoing.Within("Prefetch", o.Prefetch, 1, mostPrefetch),
@@ -75,7 +75,7 @@ func (o ListOptions) check() *outgoing.Refusal {
 	)
 }
 
-func (o CursorOptions) check() *outgoing.Refusal {
+func (o CursorOptions) check() *InputError {
 	if _, err := pages.Start(o.Cursor); err != nil {
 		return outgoing.Refuse("Cursor", "", "a cursor, or the Next of a page: "+err.Error())
 	}

@@ -124,7 +124,7 @@ const (
 )
 
 // check refuses options that the service would silently ignore or answer with an empty list.
-func (o RunListOptions) check() *outgoing.Refusal {
+func (o RunListOptions) check() *InputError {
 	for _, s := range o.Statuses {
 		if refusal := outgoing.Misspelt("Statuses", s, runStatuses); refusal != nil {
 			return refusal
@@ -132,7 +132,7 @@ func (o RunListOptions) check() *outgoing.Refusal {
 	}
 	byCreation, byInterval := !o.After.IsZero() || !o.Before.IsZero(), !o.Start.IsZero() || !o.End.IsZero()
 	creationOrder, intervalOrder := o.Ordering == RunsNewestFirst || o.Ordering == RunsOldestFirst, o.Ordering.byInterval()
-	order := func(bad bool, want string) *outgoing.Refusal {
+	order := func(bad bool, want string) *InputError {
 		return outgoing.If(bad, "Ordering", string(o.Ordering), want)
 	}
 	return cmp.Or(
@@ -229,7 +229,7 @@ func (s *RunsService) LatestFailed(ctx context.Context, exportID uuid.UUID, o *R
 	}
 }
 
-func (o RunListOptions) checkFailed() *outgoing.Refusal {
+func (o RunListOptions) checkFailed() *InputError {
 	const begin = ": the walk must begin with the newest run of each interval"
 	return cmp.Or(
 		outgoing.If(o.Ordering != "" && o.Ordering != RunsNewestFirst, "Ordering", "", "newest first"+begin),
@@ -347,7 +347,7 @@ func (s *RunsService) Retry(ctx context.Context, exportID, runID uuid.UUID, o *B
 	if err != nil {
 		err = beforeSending(ops.RunsRetry, err)
 	} else {
-		err = s.client.checkBegin(ctx, ops.RunsRetry, ticket, o, options, func(e *BatchExport) (coverage.Span, *outgoing.Refusal) {
+		err = s.client.checkBegin(ctx, ops.RunsRetry, ticket, o, options, func(e *BatchExport) (coverage.Span, *InputError) {
 			return run.span(), e.schedule().CheckRetry(run.span())
 		})
 	}

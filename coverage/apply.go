@@ -64,7 +64,7 @@ func Repair(ctx context.Context, client *hogapi.Client, plan *Plan, o *RepairOpt
 	return report, err
 }
 
-func (p *Plan) check() *outgoing.Refusal {
+func (p *Plan) check() *ops.InputError {
 	return cmp.Or(
 		outgoing.If(p == nil, "plan", "", "a plan of MakePlan, not nil"),
 		outgoing.If(outgoing.OrDefault(p).ExportID == uuid.Nil, "plan.ExportID", "", "an id, not the nil UUID"),
@@ -74,7 +74,7 @@ func (p *Plan) check() *outgoing.Refusal {
 }
 
 // checkSteps refuses the steps of a plan that was edited, or that a newer version made.
-func (p Plan) checkSteps() (refusal *outgoing.Refusal) {
+func (p Plan) checkSteps() (refusal *ops.InputError) {
 	for i, s := range p.Steps {
 		isOpen, isExport, field := slices.Contains(openStates, s.State), s.Action == ActionBackfill || s.Action == ActionSecondExport, fmt.Sprintf("plan.Steps[%d].", i)
 		refusal = cmp.Or(refusal,
@@ -388,7 +388,7 @@ func (e export) second(step Step, credentials destination.Config) (hogapi.BatchE
 		Name: step.Export, Model: cmp.Or(e.Model, hogapi.ModelEvents), Interval: e.Interval, Paused: true, Filters: e.Filters, Timezone: e.Timezone,
 		OffsetDay: e.OffsetDay, OffsetHour: e.OffsetHour,
 		Destination: hogapi.Destination{Type: e.Destination.Type, Integration: e.Destination.Integration, Config: destination.Raw(config)},
-	}, bridge.Refused(ops.BatchExportsCreate, refusal)
+	}, outgoing.Refused(ops.BatchExportsCreate, refusal)
 }
 
 // String returns the plan with its results, and what is still not exported.

@@ -207,7 +207,7 @@ func (s service) getAt(ctx context.Context, id uuid.UUID) (export, time.Time, er
 	return export{e}, now, err
 }
 
-func (o Options) check(exportID uuid.UUID) *outgoing.Refusal {
+func (o Options) check(exportID uuid.UUID) *ops.InputError {
 	since := outgoing.OrDefault(o.Since)
 	return cmp.Or(
 		outgoing.Reversed("Options.To", o.To, "From", o.From),
@@ -221,7 +221,7 @@ func (o Options) check(exportID uuid.UUID) *outgoing.Refusal {
 }
 
 // checkRange refuses a range that has no time, for which every answer would look good.
-func (o Options) checkRange(from, to time.Time) *outgoing.Refusal {
+func (o Options) checkRange(from, to time.Time) *ops.InputError {
 	isEmpty := !from.Before(to)
 	return cmp.Or(
 		outgoing.If(isEmpty && !o.From.IsZero(), "Options.From", outgoing.Time(from), "a time in the past: it is "+outgoing.Time(to)+" by the service's clock"),

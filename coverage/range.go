@@ -72,7 +72,7 @@ func DownloadRange(ctx context.Context, client *hogapi.Client, from, to time.Tim
 	pace, unfit := paceOf(selected.Watch)
 	root, err := bridge.Open(ctx, client, ops.FileDownloadsRange, cmp.Or(selected.check(from, to), unfit))
 	if err == nil {
-		err = bridge.Refused(ops.FileDownloadsRange, root.CheckDownload(selected.request(from, from.Add(selected.Step))))
+		err = outgoing.Refused(ops.FileDownloadsRange, root.CheckDownload(selected.request(from, from.Add(selected.Step))))
 	}
 	if err != nil {
 		return pages.Failed[RangeFile](err)
@@ -106,8 +106,8 @@ func DownloadRange(ctx context.Context, client *hogapi.Client, from, to time.Tim
 	}.Files(ctx, from, to)
 	return func(yield func(RangeFile, error) bool) {
 		for part, err := range files {
-			if unfit, ok := errors.AsType[*errtext.UnfitError](err); ok {
-				err = bridge.Refused(ops.FileDownloadsRange, (*outgoing.Refusal)(unfit))
+			if unfit, ok := errors.AsType[*ops.InputError](err); ok {
+				err = outgoing.Refused(ops.FileDownloadsRange, unfit)
 			}
 			if !yield(RangeFile{part.Path, part.Start, part.End, part.Number}, bridge.Held(err)) {
 				return
@@ -139,7 +139,7 @@ func inNames(condition string, names []string) string {
 	return condition + "(" + strings.Join(list, ", ") + ")"
 }
 
-func (o RangeOptions) check(from, to time.Time) *outgoing.Refusal {
+func (o RangeOptions) check(from, to time.Time) *ops.InputError {
 	return cmp.Or(
 		outgoing.If(from.IsZero() || to.IsZero(), "from", "", "two times"),
 		outgoing.Reversed("to", to, "from", from),
@@ -158,7 +158,7 @@ func listing(d *hogapi.FileDownload) download.Listing {
 }
 
 // paceOf returns the pace of looks.
-func paceOf(o *hogapi.WatchOptions) (watch.Pace, *outgoing.Refusal) {
+func paceOf(o *hogapi.WatchOptions) (watch.Pace, *ops.InputError) {
 	w := outgoing.OrDefault(o)
 	return watch.Pace{Interval: w.Interval, MaxInterval: w.MaxInterval, MaxFailures: w.MaxFailures, Settle: w.Settle, Limit: w.Limit}.WithDefaults()
 }

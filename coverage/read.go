@@ -35,7 +35,7 @@ func (r *reader) read(ctx context.Context) (*Coverage, error) {
 	}
 	since := outgoing.OrDefault(r.selected.Since)
 	c.From = cmp.Or(c.From, since.From, narrow.Later(now.Add(-defaultDays), e.CreatedAt.UTC()))
-	if err := bridge.Refused(ops.BatchExportsGet, r.selected.checkRange(c.From, c.To)); err != nil {
+	if err := outgoing.Refused(ops.BatchExportsGet, r.selected.checkRange(c.From, c.To)); err != nil {
 		return nil, err
 	}
 	history, why, err := r.root.History(ctx, e.BatchExport)

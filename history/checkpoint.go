@@ -38,7 +38,7 @@ func continues(s *savedState, asked event.Protocol) (event.Protocol, error) {
 		return asked, nil
 	}
 	if asked != event.ProtocolAuto && string(asked) != s.Protocol {
-		return asked, bridge.Refused(ops.Import, outgoing.Refuse("Delivery.Protocol", string(asked),
+		return asked, outgoing.Refused(ops.Import, outgoing.Refuse("Delivery.Protocol", string(asked),
 			fmt.Sprintf("%q, which the import began with, or ProtocolAuto: one import never mixes two", s.Protocol)))
 	}
 	return event.Protocol(s.Protocol), nil
@@ -101,7 +101,7 @@ func (g guarded) Save(ctx context.Context, state []byte) error {
 // openCheckpoint opens the checkpoint and reads the state that earlier runs have saved.
 func (f *importFiles) openCheckpoint(ctx context.Context) (*savedState, error) {
 	resumed, err := f.Open(ctx)
-	if _, unfit := errors.AsType[*statefile.UnfitError](err); unfit {
+	if _, unfit := errors.AsType[*ops.InputError](err); unfit {
 		return nil, errors.Join(bridge.FileError(err), f.Checkpoint.Close())
 	}
 	return resumed, fileError(event.StopCheckpoint, "the checkpoint cannot be opened", err)
@@ -164,5 +164,5 @@ func (o Options) checkFiles(source Source) error {
 			outgoing.If(statefile.Overlap(read, rejects), "Options.Rejects", "", "a file that is not read: the import would never end"),
 			outgoing.If(statefile.Overlap(read, state), "Options.Checkpoint", "", "a file that is not read: the checkpoint would replace it"))
 	}
-	return bridge.Refused(ops.Import, refusal)
+	return outgoing.Refused(ops.Import, refusal)
 }

@@ -13,7 +13,6 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/hogapi/hogapi/event"
-	"github.com/hogapi/hogapi/internal/bridge"
 	"github.com/hogapi/hogapi/internal/errtext"
 	"github.com/hogapi/hogapi/internal/inside"
 	"github.com/hogapi/hogapi/internal/lines"
@@ -359,7 +358,7 @@ func (f Format) nameOf(files string) string {
 }
 
 func (f Format) check() error {
-	return bridge.Refused(ops.Import, cmp.Or(
+	return outgoing.Refused(ops.Import, cmp.Or(
 		outgoing.If(f.Name == "", "Format.Name", "", `a name that stays the same, such as "mixpanel"`),
 		outgoing.If(f.Convert == nil, "Format.Convert", "", "a function that makes events of a record"),
 		outgoing.If(!slices.Contains(layouts, f.Layout), "Format.Layout", string(f.Layout), "LayoutAny, LayoutJSON, LayoutCSV or LayoutTSV"),

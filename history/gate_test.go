@@ -26,6 +26,7 @@ import (
 	"github.com/hogapi/hogapi/internal/statefile"
 	"github.com/hogapi/hogapi/internal/wire"
 	"github.com/hogapi/hogapi/internal/wire/wiretest"
+	"github.com/hogapi/hogapi/ops"
 )
 
 // like is the event of the tests, changed.
@@ -278,7 +279,7 @@ func TestRunbook(t *testing.T) {
 		`{"version":2,"import":"one","source":"other"}`,
 	} {
 		_, err := resume.Read[event.Position]([]byte(raw), resume.Of{Import: "one", Target: "target", Source: "file"})
-		refusal := as[*statefile.UnfitError](t, err)
+		refusal := as[*ops.InputError](t, err)
 		assert.Contains(t, first, "`"+refusal.Field+"`")
 	}
 }

@@ -193,7 +193,7 @@ func (r *importRun) events(ctx context.Context, after event.Position) iter.Seq2[
 }
 
 func (o Options) check(source Source) error {
-	bad := func(isBad bool, field string, value any, want string) *outgoing.Refusal {
+	bad := func(isBad bool, field string, value any, want string) *ops.InputError {
 		return outgoing.If(isBad, field, fmt.Sprint(value), want)
 	}
 	share := o.MaxRejectShare
@@ -210,11 +210,11 @@ func (o Options) check(source Source) error {
 		bad(o.VerifyArchiveBytes < -1, "Options.VerifyArchiveBytes", o.VerifyArchiveBytes,
 			"bytes, 0 for the default of 1 GiB, or -1 for none"),
 	); refusal != nil {
-		return bridge.Refused(ops.Import, refusal)
+		return outgoing.Refused(ops.Import, refusal)
 	}
 	name := source.Name()
 	_, readsFiles := unwrap[fileSource](source)
-	return cmp.Or(bridge.Refused(ops.Import, cmp.Or( // a source without files says itself that it has none
+	return cmp.Or(outgoing.Refused(ops.Import, cmp.Or( // a source without files says itself that it has none
 		bad(name == "" && !readsFiles, "source.Name", "",
 			"a name that stays the same for every run: the checkpoint recognizes the source by it"),
 		bad(!utf8.ValidString(name), "source.Name", name, "a name of UTF-8, since a checkpoint holds no other text"),

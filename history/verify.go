@@ -12,7 +12,6 @@ import (
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/event"
 	"github.com/hogapi/hogapi/internal/bridge"
-	"github.com/hogapi/hogapi/internal/errtext"
 	"github.com/hogapi/hogapi/internal/outgoing"
 	"github.com/hogapi/hogapi/internal/verify"
 	"github.com/hogapi/hogapi/internal/wire"
@@ -114,8 +113,8 @@ func Verify(ctx context.Context, client *hogapi.Client, receipt event.Receipt, o
 		return nil, err
 	}
 	found, err := verify.Verify(ctx, config)
-	if unfit, ok := errors.AsType[*errtext.UnfitError](err); ok {
-		err = bridge.Refused(ops.Verify, (*outgoing.Refusal)(unfit))
+	if unfit, ok := errors.AsType[*ops.InputError](err); ok {
+		err = outgoing.Refused(ops.Verify, unfit)
 	}
 	if found == nil {
 		return nil, bridge.FileError(err)

@@ -1,4 +1,4 @@
-// Package ops has the names of the operations of package hogapi, for hooks, tests and metrics.
+// Package ops has the names of the operations of package hogapi, for hooks, tests and metrics, and the error of bad input.
 package ops
 
 // Op names an operation in errors, hooks and logs, for example "batch_exports.get". It never holds

@@ -44,7 +44,7 @@ type Client interface {
 	EndOfRun(ctx context.Context, exportID, runID uuid.UUID) (run any, err error)
 
 	// CheckDownload checks a hogapi.FileDownloadRequest.
-	CheckDownload(request any) *outgoing.Refusal
+	CheckDownload(request any) *ops.InputError
 	// WaitForDownload follows a file download with a *hogapi.WatchOptions until it is over.
 	WaitForDownload(ctx context.Context, id uuid.UUID, o any) (download.Listing, error)
 	// File returns the request for a file of a file download.
@@ -52,14 +52,13 @@ type Client interface {
 }
 
 // Of returns the client of a *hogapi.Client, or refuses one that NewClient has not made.
-var Of func(client any) (Client, *outgoing.Refusal)
+var Of func(client any) (Client, *ops.InputError)
 
 // Errors of the root.
 var (
-	Refused      func(op ops.Op, refusal *outgoing.Refusal) error // an *InputError, or nil
-	Held         func(err error) error                            // adds ErrHeld if another call has the folder
-	FromTheStart func(err error) error                            // without the resume point of a walk that can only start again
-	HasNoRecords func(err error) bool                             // the server keeps no records of backfills
+	Held         func(err error) error // adds ErrHeld if another call has the folder
+	FromTheStart func(err error) error // without the resume point of a walk that can only start again
+	HasNoRecords func(err error) bool  // the server keeps no records of backfills
 )
 
 // Rules checks a hogapi.GateOptions and returns its rules for a protocol.
@@ -71,20 +70,20 @@ var FileError func(err error) error
 // CheckImportID checks that an id can be sent unchanged with every event.
 func CheckImportID(op ops.Op, field, id string) error {
 	want := wire.WantImportID(id)
-	return Refused(op, outgoing.If(want != "", field, id, want))
+	return outgoing.Refused(op, outgoing.If(want != "", field, id, want))
 }
 
 // Asker returns who asks a client's queries for one task, or an *InputError for a client that NewClient has not made.
 func Asker(client any, name string) (*queries.Asker, error) {
 	c, unfit := Of(client)
 	if unfit != nil {
-		return nil, Refused(ops.Query, unfit)
+		return nil, outgoing.Refused(ops.Query, unfit)
 	}
 	return c.Asker(name), nil
 }
 
 // Open returns the client for one operation, or an *InputError for its first input that is refused.
-func Open(ctx context.Context, client any, op ops.Op, refusal *outgoing.Refusal) (Client, error) {
+func Open(ctx context.Context, client any, op ops.Op, refusal *ops.InputError) (Client, error) {
 	c, unfit := Of(client)
-	return c, Refused(op, cmp.Or(outgoing.CheckContext(ctx), unfit, refusal))
+	return c, outgoing.Refused(op, cmp.Or(outgoing.CheckContext(ctx), unfit, refusal))
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/hogapi/hogapi/integration"
 	"github.com/hogapi/hogapi/internal/outgoing"
+	"github.com/hogapi/hogapi/ops"
 )
 
 // form says how a request becomes an integration: its kind, the fields that must not be blank, and a further check.
@@ -34,7 +35,7 @@ var forms = map[reflect.Type]form{
 }
 
 // Integration returns a new integration as sent, with its credentials.
-func Integration(r integration.Request) (kind integration.Kind, keys map[string]any, refusal *outgoing.Refusal) {
+func Integration(r integration.Request) (kind integration.Kind, keys map[string]any, refusal *ops.InputError) {
 	request := reflect.Indirect(reflect.ValueOf(r))
 	if !request.IsValid() {
 		return "", nil, outgoing.Refuse("integration", "nil", "a request such as integration.AwsS3{…}")
@@ -77,13 +78,13 @@ func keyOf(field string) string {
 type filling struct {
 	request reflect.Value
 	keys    map[string]any
-	problem *outgoing.Refusal // the first
+	problem *ops.InputError // the first
 }
 
 // refuse notes the first problem of a field. It never quotes the value, which may be secret.
 func (c *filling) refuse(field, want string) {
 	if c.problem == nil {
-		c.problem = &outgoing.Refusal{Field: field, Want: want}
+		c.problem = &ops.InputError{Field: field, Want: want}
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 
 	"github.com/hogapi/hogapi/internal/outgoing"
+	"github.com/hogapi/hogapi/ops"
 )
 
 // Prefix returns the prefix of the objects of a config, or "".
@@ -44,7 +45,7 @@ func Tested(kind string, config json.RawMessage) json.RawMessage {
 }
 
 // WithPrefix returns the keys of configs for a new export, of which the last counts, with another prefix.
-func WithPrefix(prefix string, configs ...any) (json.RawMessage, *outgoing.Refusal) {
+func WithPrefix(prefix string, configs ...any) (json.RawMessage, *ops.InputError) {
 	keys := Keys{}
 	for _, config := range configs {
 		_, more, refusal := Encode(config)

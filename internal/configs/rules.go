@@ -10,6 +10,7 @@ import (
 
 	"github.com/hogapi/hogapi/internal/mask"
 	"github.com/hogapi/hogapi/internal/outgoing"
+	"github.com/hogapi/hogapi/ops"
 )
 
 // unreturned are the keys that servers store and never return, for kinds with replaced configs.
@@ -32,7 +33,7 @@ func IsReplacedKind(kind string) bool {
 
 // Update returns the config to send for changed keys, and the whole config that results. A server
 // that merges gets the changed keys, a server that replaces gets all. stored is nil if not known.
-func Update(kind string, stored, changed Keys, isReplaced bool) (sent, whole Keys, refusal *outgoing.Refusal) {
+func Update(kind string, stored, changed Keys, isReplaced bool) (sent, whole Keys, refusal *ops.InputError) {
 	whole = Overlay(stored, changed)
 	if isReplaced {
 		return whole, whole, checkReplacement(kind, stored, whole)
@@ -46,10 +47,10 @@ func Update(kind string, stored, changed Keys, isReplaced bool) (sent, whole Key
 
 // checkReplacement refuses to replace the stored config, which is only partly readable, if that
 // would lose a part of it.
-func checkReplacement(kind string, stored, whole Keys) *outgoing.Refusal {
+func checkReplacement(kind string, stored, whole Keys) *ops.InputError {
 	names, isKnown := unreturned[kind]
 	if stored == nil || !isKnown {
-		return &outgoing.Refusal{
+		return &ops.InputError{
 			Field: "Destination",
 			Want: "With on a destination that was read from the service and is of a known type: the server may replace " +
 				"the whole config, and the stored one is not known; write the whole Destination without With",
@@ -59,11 +60,11 @@ func checkReplacement(kind string, stored, whole Keys) *outgoing.Refusal {
 	return refuseLoss(append(lost, lostInside(whole)...), "the server may replace the whole config")
 }
 
-func refuseLoss(lost []string, why string) *outgoing.Refusal {
+func refuseLoss(lost []string, why string) *ops.InputError {
 	if len(lost) == 0 {
 		return nil
 	}
-	return &outgoing.Refusal{
+	return &ops.InputError{
 		Field: "Destination.Config",
 		Want: fmt.Sprintf("%s to be set too, or to be null if the export has none: %s and never returns them, so this "+
 			"change would lose them (a Destination written without With is sent as it is)", strings.Join(lost, ", "), why),
@@ -90,7 +91,7 @@ func lostInside(keys Keys) (lost []string) {
 }
 
 // Encode encodes a config with its credentials, as JSON and as keys.
-func Encode(config any) (text []byte, keys Keys, refusal *outgoing.Refusal) {
+func Encode(config any) (text []byte, keys Keys, refusal *ops.InputError) {
 	text, err := Revealed(config)
 	if err == nil && outgoing.HasBadText(text) {
 		err = errors.New("it has invalid UTF-8")
@@ -120,7 +121,7 @@ var values = map[string][]string{
 var stored = map[string]string{"properties_data_type": "SUPER"}
 
 // CheckValues refuses misspelt values of keys with known values.
-func CheckValues(keys Keys) *outgoing.Refusal {
+func CheckValues(keys Keys) *ops.InputError {
 	for name, known := range values {
 		var value string
 		if json.Unmarshal(keys[name], &value) != nil || value == "" {
@@ -138,7 +139,7 @@ func CheckValues(keys Keys) *outgoing.Refusal {
 
 // Check refuses a destination that no server can store. keys is the whole config or the part that
 // an update sends; id is the integration's id, if hasID.
-func Check(kind string, id int64, hasID bool, keys Keys, isNew bool) *outgoing.Refusal {
+func Check(kind string, id int64, hasID bool, keys Keys, isNew bool) *ops.InputError {
 	needsID := kind == "Databricks" || kind == "AzureBlob"
 	hasFiles := slices.Contains([]string{"S3", "AwsS3", "S3Compatible", "AzureBlob"}, kind)
 	isLegacy := isNew && string(keys["legacy_parquet_extension"]) == "true"
@@ -177,7 +178,7 @@ func holdsCredentials(config any) bool {
 
 // checkCompression refuses a codec that the file format does not support. Without a format, a new
 // export uses JSONLines, and an update keeps the stored format.
-func checkCompression(keys Keys, isNew bool) *outgoing.Refusal {
+func checkCompression(keys Keys, isNew bool) *ops.InputError {
 	var format, codec string
 	_ = json.Unmarshal(keys["file_format"], &format) // the service judges values of other types
 	_ = json.Unmarshal(keys["compression"], &codec)

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/hogapi/hogapi/internal/outgoing"
+	"github.com/hogapi/hogapi/ops"
 )
 
 const day = 24 * time.Hour
@@ -60,7 +61,7 @@ type Begin struct {
 }
 
 // Refuse refuses a backfill or a retry that begins with too old an interval, and names its effect on the destination.
-func (l AgeLine) Refuse(b Begin) *outgoing.Refusal {
+func (l AgeLine) Refuse(b Begin) *ops.InputError {
 	if !b.Events || !l.IsPast(b.First, b.Requested) {
 		return nil
 	}

@@ -7,14 +7,15 @@ import (
 	"time"
 
 	"github.com/hogapi/hogapi/internal/outgoing"
+	"github.com/hogapi/hogapi/ops"
 )
 
 // Range is the range of a backfill: from Start up to, but not including, End.
 type Range struct{ Start, End Bound }
 
 // Check refuses a range that is invalid for every export.
-func (r Range) Check() *outgoing.Refusal {
-	badEnd := func(bad bool, want string) *outgoing.Refusal { return outgoing.If(bad, "End", r.End.String(), want) }
+func (r Range) Check() *ops.InputError {
+	badEnd := func(bad bool, want string) *ops.InputError { return outgoing.If(bad, "End", r.End.String(), want) }
 	const inCalendar = "a date that exists; AddDate of a time.Time computes with dates"
 	hasStart, isOpen := !r.Start.IsBeginning(), r.End.IsCaughtUp()
 	return cmp.Or(
@@ -38,7 +39,7 @@ type Schedule struct {
 }
 
 // CheckOffsets refuses offsets that an interval does not have. An unknown interval may have any.
-func CheckOffsets(interval string, hasDay, hasHour bool) *outgoing.Refusal {
+func CheckOffsets(interval string, hasDay, hasHour bool) *ops.InputError {
 	isHourly := slices.Contains([]string{"hour", "every 5 minutes", "every 15 minutes"}, interval)
 	return cmp.Or(
 		outgoing.If(hasDay && (isHourly || interval == "day"), "OffsetDay", "", "IntervalWeek, or no offset"),
@@ -59,7 +60,7 @@ func (s Schedule) takesDates() bool {
 
 // Range returns the range between two times in the form that the export takes. It refuses a range
 // that the service would round.
-func (s Schedule) Range(from, to time.Time) (Range, *outgoing.Refusal) {
+func (s Schedule) Range(from, to time.Time) (Range, *ops.InputError) {
 	if refusal := cmp.Or(
 		outgoing.If(from.IsZero(), "from", "", "a time; for the oldest data use BackfillRange{Start: Beginning(), …}"),
 		outgoing.If(to.IsZero(), "to", "", "a time"),
@@ -89,7 +90,7 @@ func (s Schedule) Range(from, to time.Time) (Range, *outgoing.Refusal) {
 }
 
 // CheckBounds refuses bounds that are no bounds of the schedule: the service would move them.
-func (s Schedule) CheckBounds(r Range) *outgoing.Refusal {
+func (s Schedule) CheckBounds(r Range) *ops.InputError {
 	if _, ok := Step(s.Interval); !ok || r.Start.IsBeginning() {
 		return nil
 	}
@@ -114,7 +115,7 @@ func (s Schedule) CheckBounds(r Range) *outgoing.Refusal {
 	if err != nil || !days.Weekly || !s.takesDates() {
 		return nil
 	}
-	bad := func(field string, b Bound) *outgoing.Refusal {
+	bad := func(field string, b Bound) *ops.InputError {
 		return outgoing.If(b.IsDate() && b.t.Weekday() != s.Weekday, field, b.t.Format(time.DateOnly+" Mon"), days.String()+", such as "+days.nearest(days.Begin(b.t))+instead)
 	}
 	return cmp.Or(bad("Start", r.Start), bad("End", r.End))
@@ -122,7 +123,7 @@ func (s Schedule) CheckBounds(r Range) *outgoing.Refusal {
 
 // CheckRetry refuses a retry of a run whose interval is not made of intervals of the schedule: the service would export
 // other times.
-func (s Schedule) CheckRetry(run Span) *outgoing.Refusal {
+func (s Schedule) CheckRetry(run Span) *ops.InputError {
 	if run.Start.IsZero() || run.End.IsZero() {
 		return nil
 	}
@@ -180,7 +181,7 @@ func (d Days) after(bound time.Time) time.Time {
 	return d.floor(bound.Add(time.Duration(d.length())*day + day/2))
 }
 
-func (s Schedule) dates(from, to time.Time) (Range, *outgoing.Refusal) {
+func (s Schedule) dates(from, to time.Time) (Range, *ops.InputError) {
 	days, err := s.Days()
 	if err != nil {
 		return Range{}, outgoing.Refuse("Timezone", s.Timezone,

@@ -18,6 +18,7 @@ import (
 
 	"github.com/hogapi/hogapi/internal/durable"
 	"github.com/hogapi/hogapi/internal/errtext"
+	"github.com/hogapi/hogapi/ops"
 )
 
 // Range downloads the data of consecutive intervals into a folder. Each interval has a file of its own that
@@ -271,7 +272,7 @@ func (r Range) load(path string, start, end time.Time) (x interval, err error) {
 		return x, errtext.Errorf("%s is in the way, since Range has not written it: move it away", path)
 	}
 	if string(x.Request) != string(request) {
-		return x, &errtext.UnfitError{Field: "RangeOptions", Want: "the options with which the folder was begun, or another folder"}
+		return x, &ops.InputError{Field: "RangeOptions", Want: "the options with which the folder was begun, or another folder"}
 	}
 	return x, nil
 }

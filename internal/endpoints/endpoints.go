@@ -43,7 +43,7 @@ func Of(op ops.Op) Row { return rows[op] }
 func All() map[ops.Op]Row { return maps.Clone(rows) }
 
 // IDs formats the ids for the parameters of a path. It refuses the nil id.
-func (r Row) IDs(ids []uuid.UUID) ([]string, *outgoing.Refusal) {
+func (r Row) IDs(ids []uuid.UUID) ([]string, *ops.InputError) {
 	var texts []string
 	rest := r.Path
 	for _, id := range ids {
@@ -59,7 +59,7 @@ func (r Row) IDs(ids []uuid.UUID) ([]string, *outgoing.Refusal) {
 
 // Expand replaces the {parameters} of the path with escaped ids, in order. It refuses ids that
 // would leave their segment, and keys.
-func (r Row) Expand(ids []string) (string, *outgoing.Refusal) {
+func (r Row) Expand(ids []string) (string, *ops.InputError) {
 	var b strings.Builder
 	rest := r.Path
 	for i, id := range ids {
@@ -81,7 +81,7 @@ func (r Row) Expand(ids []string) (string, *outgoing.Refusal) {
 }
 
 // Custom returns the row of a call that is not in the table, with the caller's method and path.
-func Custom(method, path string, replay Replay) (Row, *outgoing.Refusal) {
+func Custom(method, path string, replay Replay) (Row, *ops.InputError) {
 	row := Row{Name: ops.Do, Method: method, Path: path, Replay: replay}
 	ownClass := Never
 	switch method {

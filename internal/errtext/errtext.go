@@ -1,4 +1,4 @@
-// Package errtext composes texts of several parts, of errors with causes, and of errors about unfit input.
+// Package errtext composes texts of several parts, and of errors with causes.
 package errtext
 
 import (
@@ -88,12 +88,3 @@ func Errorf(format string, args ...any) error {
 	e.text = prefix + fmt.Sprintf(format, args...)
 	return e
 }
-
-// UnfitError reports an input that cannot be used; the caller must choose another one.
-type UnfitError struct {
-	Field string // the faulty input
-	Value string // as given; may be empty
-	Want  string // valid values
-}
-
-func (e *UnfitError) Error() string { return fmt.Sprintf("%s %q: want %s", e.Field, e.Value, e.Want) }

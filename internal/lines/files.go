@@ -17,8 +17,8 @@ import (
 	"sync"
 	"unicode/utf8"
 
-	"github.com/hogapi/hogapi/internal/errtext"
 	"github.com/hogapi/hogapi/internal/mask"
+	"github.com/hogapi/hogapi/ops"
 )
 
 // Files are files of records in reading order, identified by their names.
@@ -122,7 +122,7 @@ var (
 
 // unfit is the error for a list of files that cannot be read together.
 func unfit(value, want string) error {
-	return &errtext.UnfitError{Field: "paths", Value: value, Want: want}
+	return &ops.InputError{Field: "paths", Value: value, Want: want}
 }
 
 // Read reads the lines after an offset of the named file, and all files after it; an empty name is

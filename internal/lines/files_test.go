@@ -20,8 +20,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/hogapi/hogapi/internal/errtext"
 	"github.com/hogapi/hogapi/internal/lines"
+	"github.com/hogapi/hogapi/ops"
 )
 
 func write(t *testing.T, name, content string) (path string) {
@@ -115,7 +115,7 @@ func TestFilesThatDoNotFit(t *testing.T) {
 		"UTF-8": {filepath.Join(t.TempDir(), "\xff")},
 	} {
 		_, err := readFiles(t, paths...)
-		require.ErrorAs(t, err, new(*errtext.UnfitError))
+		require.ErrorAs(t, err, new(*ops.InputError))
 		require.ErrorContains(t, err, want)
 	}
 	_, err := readFiles(t, path, path+"2", path+"3")

@@ -2,6 +2,7 @@ package outgoing
 
 import (
 	"fmt"
+	"github.com/hogapi/hogapi/ops"
 	"slices"
 	"strings"
 )
@@ -51,7 +52,7 @@ func IsProjectID(s string) bool {
 
 // Misspelt refuses a value that is close to a known one: in another case, with other blanks or dashes, or in another
 // form, as "hourly" is of "hour". Other unknown values pass: the service may know them.
-func Misspelt[T ~string](field string, value T, known []T) *Refusal {
+func Misspelt[T ~string](field string, value T, known []T) *ops.InputError {
 	if value == "" {
 		return Refuse(field, "", "a value, not an empty text")
 	}
@@ -72,7 +73,7 @@ func Misspelt[T ~string](field string, value T, known []T) *Refusal {
 }
 
 // MisspeltIfSet is Misspelt for an optional value.
-func MisspeltIfSet[T ~string](field string, value T, known []T) *Refusal {
+func MisspeltIfSet[T ~string](field string, value T, known []T) *ops.InputError {
 	if value == "" {
 		return nil
 	}

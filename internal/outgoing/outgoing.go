@@ -1,5 +1,5 @@
 // Package outgoing has the rules for requests: the settings of a client, and the URL, header, query
-// and body of a call. A [Refusal] says which rule is broken.
+// and body of a call. An [ops.InputError] says which rule is broken.
 package outgoing
 
 import (
@@ -23,6 +23,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/hogapi/hogapi/internal/mask"
+	"github.com/hogapi/hogapi/ops"
 )
 
 // badText matches the escape that encoding/json writes for invalid UTF-8. It writes a real U+FFFD
@@ -33,8 +34,8 @@ var badText = regexp.MustCompile(`(?:^|[^\\])(?:\\\\)*\\ufffd`)
 func HasBadText(b []byte) bool { return badText.Match(b) }
 
 // Body encodes a body as JSON; nil means no body.
-func Body(body any) ([]byte, *Refusal) {
-	bad := func(value, want string) ([]byte, *Refusal) { return nil, Refuse("body", value, want) }
+func Body(body any) ([]byte, *ops.InputError) {
+	bad := func(value, want string) ([]byte, *ops.InputError) { return nil, Refuse("body", value, want) }
 	switch body.(type) {
 	case nil:
 		return nil, nil
@@ -72,7 +73,7 @@ func URL(origin *url.URL, path string, queries ...url.Values) *url.URL {
 }
 
 // SetHeader sets the header of a call: the caller's own and the call's.
-func SetHeader(h, own http.Header, key, agent string, hasBody bool) *Refusal {
+func SetHeader(h, own http.Header, key, agent string, hasBody bool) *ops.InputError {
 	for name, values := range own {
 		if want := HeaderProblem(name, values); want != "" {
 			return Refuse("header", name, want)
@@ -159,17 +160,23 @@ func SetTime(q url.Values, name string, t time.Time) {
 // Time formats a time for the service: in UTC, since some servers drop a zone without converting.
 func Time(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) }
 
-// Refusal says why something is not sent: the field, the given value, and valid values. The value
-// is empty if it may be secret.
-type Refusal struct{ Field, Value, Want string }
+// Refuse returns the error of bad input, which quotes the value unless it contains a key.
+func Refuse(field, value, want string) *ops.InputError {
+	return &ops.InputError{Field: field, Value: mask.UnlessKey(value), Want: want}
+}
 
-// Refuse returns a refusal that quotes the value, unless it contains a key.
-func Refuse(field, value, want string) *Refusal {
-	return &Refusal{field, mask.UnlessKey(value), want}
+// Refused returns bad input as the error of an operation, or nil without any.
+func Refused(op ops.Op, bad *ops.InputError) error {
+	if bad == nil {
+		return nil
+	}
+	of := *bad
+	of.Op = op
+	return &of
 }
 
 // If refuses a value that is bad, and returns nil for any other. [cmp.Or] takes the first of several refusals.
-func If(bad bool, field, value, want string) *Refusal {
+func If(bad bool, field, value, want string) *ops.InputError {
 	if !bad {
 		return nil
 	}
@@ -177,13 +184,13 @@ func If(bad bool, field, value, want string) *Refusal {
 }
 
 // Reversed refuses a range of time that has both ends, in the wrong order.
-func Reversed(field string, to time.Time, start string, from time.Time) *Refusal {
+func Reversed(field string, to time.Time, start string, from time.Time) *ops.InputError {
 	bad := !from.IsZero() && !to.IsZero() && !from.Before(to)
 	return If(bad, field, Time(to), "later than "+start+", which is "+Time(from))
 }
 
 // Negative refuses the first number, by name, that is below 0.
-func Negative(fields map[string]int) *Refusal {
+func Negative(fields map[string]int) *ops.InputError {
 	for _, field := range slices.Sorted(maps.Keys(fields)) {
 		if n := fields[field]; n < 0 {
 			return Refuse(field, strconv.Itoa(n), "0 or more")
@@ -193,7 +200,7 @@ func Negative(fields map[string]int) *Refusal {
 }
 
 // Within refuses a number below least or above most, unless it is 0 for the default.
-func Within(field string, n, least, most int) *Refusal {
+func Within(field string, n, least, most int) *ops.InputError {
 	if n == 0 || least <= n && n <= most {
 		return nil
 	}
@@ -211,7 +218,7 @@ const WantUnit = "a unit, such as 48*time.Hour or 48*time.Second"
 func LacksUnit(d time.Duration) bool { return 0 < d && d < time.Millisecond }
 
 // Durations refuses the first duration, by name, that is below 0 or lacks a unit.
-func Durations(fields map[string]time.Duration) *Refusal {
+func Durations(fields map[string]time.Duration) *ops.InputError {
 	for _, field := range slices.Sorted(maps.Keys(fields)) {
 		switch d := fields[field]; {
 		case d < 0:
@@ -224,7 +231,7 @@ func Durations(fields map[string]time.Duration) *Refusal {
 }
 
 // CheckContext refuses a nil context, on which every use would panic.
-func CheckContext(ctx context.Context) *Refusal {
+func CheckContext(ctx context.Context) *ops.InputError {
 	return If(ctx == nil, "ctx", "nil", "a context, such as context.Background()")
 }
 

@@ -2,6 +2,7 @@ package outgoing
 
 import (
 	"encoding/json"
+	"github.com/hogapi/hogapi/ops"
 	"math"
 	"net/http"
 	"net/url"
@@ -92,23 +93,23 @@ func TestSetHeader(t *testing.T) {
 func TestNegative(t *testing.T) {
 	t.Parallel()
 	assert.Nil(t, Negative(map[string]int{"A": 0, "B": 1}))
-	assert.Equal(t, &Refusal{"A", "-1", "0 or more"}, Negative(map[string]int{"B": -2, "A": -1, "C": 3}), "the first by name")
+	assert.Equal(t, &ops.InputError{Field: "A", Value: "-1", Want: "0 or more"}, Negative(map[string]int{"B": -2, "A": -1, "C": 3}), "the first by name")
 	assert.NotContains(t, Refuse("A", "phx_0123456789abcdef", "").Value, "0123456789abcdef")
 }
 
 func TestDurations(t *testing.T) {
 	t.Parallel()
 	assert.Nil(t, Durations(map[string]time.Duration{"A": 0, "B": time.Millisecond}))
-	assert.Equal(t, &Refusal{"A", "-1s", "a positive duration, or 0 for the default"}, Durations(map[string]time.Duration{"B": 5, "A": -time.Second}))
-	assert.Equal(t, &Refusal{"A", "48ns", "a unit, such as 48*time.Hour or 48*time.Second"}, Durations(map[string]time.Duration{"A": 48}))
+	assert.Equal(t, &ops.InputError{Field: "A", Value: "-1s", Want: "a positive duration, or 0 for the default"}, Durations(map[string]time.Duration{"B": 5, "A": -time.Second}))
+	assert.Equal(t, &ops.InputError{Field: "A", Value: "48ns", Want: "a unit, such as 48*time.Hour or 48*time.Second"}, Durations(map[string]time.Duration{"A": 48}))
 }
 
 func TestRules(t *testing.T) {
 	t.Parallel()
 	day := time.Date(2024, 5, 1, 0, 0, 0, 0, time.UTC)
 	assert.Nil(t, If(false, "f", "v", "w"))
-	assert.Equal(t, &Refusal{"f", "v", "w"}, If(true, "f", "v", "w"))
-	assert.Equal(t, &Refusal{"End", "2024-05-01T00:00:00Z", "later than Start, which is 2024-05-01T00:00:00Z"}, Reversed("End", day, "Start", day))
+	assert.Equal(t, &ops.InputError{Field: "f", Value: "v", Want: "w"}, If(true, "f", "v", "w"))
+	assert.Equal(t, &ops.InputError{Field: "End", Value: "2024-05-01T00:00:00Z", Want: "later than Start, which is 2024-05-01T00:00:00Z"}, Reversed("End", day, "Start", day))
 	for _, from := range []time.Time{{}, day.Add(-1)} {
 		assert.Nil(t, Reversed("End", day, "Start", from))
 	}

@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/hogapi/hogapi/internal/mask"
+	"github.com/hogapi/hogapi/ops"
 )
 
 // The cloud regions, each with the hosts of its API and of capture.
@@ -32,7 +33,7 @@ type Settings struct {
 	ReadsEnv                    bool // the environment was read too
 
 	Variables map[string]string // of the environment, by the fields that have their values
-	Problems  []*Refusal
+	Problems  []*ops.InputError
 }
 
 // inEnvironment turns advice about options into advice about the environment.

@@ -1,6 +1,7 @@
 package outgoing
 
 import (
+	"github.com/hogapi/hogapi/ops"
 	"strings"
 	"testing"
 
@@ -40,7 +41,7 @@ func TestSettingsNameEveryProblem(t *testing.T) {
 	t.Parallel()
 	s := Settings{ReadsEnv: true, APIPath: "/api/phx_0123456789abcdef", Project: "phc_0123456789abcdef"}
 	s.Check()
-	fields := map[string]*Refusal{}
+	fields := map[string]*ops.InputError{}
 	for _, p := range s.Problems {
 		fields[p.Field] = p
 	}

@@ -12,6 +12,8 @@ import (
 // ErrRepeatedLink ends a walk that would loop.
 var ErrRepeatedLink = errors.New("the service's link to the next page does not lead onwards")
 
+var errHasKey = errors.New("the cursor holds an API key")
+
 // longestCursor is far above the service's cursors of about 60 bytes.
 const longestCursor = 4 << 10
 
@@ -62,11 +64,11 @@ func ByCursor(_ Place, link string) (Place, error) {
 
 // Start returns the first cursor, given a cursor or a link with one.
 func Start(cursor string) (string, error) {
-	if mask.HasKey(cursor) {
-		return "", errors.New("this holds an API key")
-	}
 	if strings.Contains(cursor, "?") {
 		return CursorIn(cursor)
+	}
+	if mask.HasKey(cursor) {
+		return "", errHasKey
 	}
 	return cursor, nil
 }
@@ -80,6 +82,8 @@ func CursorIn(link string) (string, error) {
 	switch cursor := q.Get("cursor"); {
 	case cursor == "":
 		return "", errors.New("the service's link to the next page has no cursor")
+	case mask.HasKey(cursor):
+		return "", errHasKey // a server may repeat any part of a request, and errors have the cursor
 	case len(cursor) > longestCursor:
 		return "", errors.New("the service's link to the next page has a cursor of over 4 KiB")
 	default:

@@ -10,12 +10,12 @@ import (
 
 	"github.com/hogapi/hogapi/event"
 	"github.com/hogapi/hogapi/internal/delivery"
-	"github.com/hogapi/hogapi/internal/errtext"
 	"github.com/hogapi/hogapi/internal/ingest"
 	"github.com/hogapi/hogapi/internal/ledger"
 	"github.com/hogapi/hogapi/internal/statefile"
 	"github.com/hogapi/hogapi/internal/survey"
 	"github.com/hogapi/hogapi/internal/wire"
+	"github.com/hogapi/hogapi/ops"
 )
 
 // admission gives events their identity and their number. Its lock keeps the
@@ -113,7 +113,7 @@ func (r *Record) Admit(ctx context.Context) error {
 	if i := p.admission.firstSplit(all); i >= 0 {
 		p.budget.Release(r.held)
 		p.meter.change(func(m *Meter) { m.NotTaken++ })
-		return &errtext.UnfitError{Field: "events", Value: all[i].from().String(), Want: fmt.Sprintf("all events of a record in one call, "+
+		return &ops.InputError{Field: "events", Value: all[i].from().String(), Want: fmt.Sprintf("all events of a record in one call, "+
 			"or a UUID for each of them: event %d of this Position was taken with other content before, and two events of one uuid would replace each other", i)}
 	}
 	for i := range all {

@@ -6,11 +6,10 @@ import (
 	"testing"
 
 	"github.com/hogapi/hogapi/event"
+	"github.com/hogapi/hogapi/ops"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	"github.com/hogapi/hogapi/internal/statefile"
 )
 
 // A state of another mapping is refused with that reason, wherever the format is in the name, and a state of
@@ -35,7 +34,7 @@ func TestOtherMapping(t *testing.T) {
 			now.HasGrown = func(from string) bool { return from == "amplitude (mapping 2): a" }
 		}
 		_, err := Read[event.Position](savedWith(t, tt.was), now)
-		unfit, ok := errors.AsType[*statefile.UnfitError](err)
+		unfit, ok := errors.AsType[*ops.InputError](err)
 		require.True(t, ok, tt.was)
 		assert.Equal(t, "checkpoint: begun with the mapping", unfit.Field, tt.was)
 		assert.Equal(t, tt.mapping, unfit.Value)
@@ -55,7 +54,7 @@ func TestOtherMapping(t *testing.T) {
 			require.NoError(t, err)
 			continue
 		}
-		unfit, ok := errors.AsType[*statefile.UnfitError](err)
+		unfit, ok := errors.AsType[*ops.InputError](err)
 		require.True(t, ok, was)
 		assert.Equal(t, "checkpoint: "+FieldSource, unfit.Field, was)
 	}

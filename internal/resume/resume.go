@@ -14,6 +14,7 @@ import (
 	"github.com/hogapi/hogapi/internal/lines"
 	"github.com/hogapi/hogapi/internal/mask"
 	"github.com/hogapi/hogapi/internal/statefile"
+	"github.com/hogapi/hogapi/ops"
 )
 
 // Saved is the content of a checkpoint, as JSON.
@@ -37,8 +38,8 @@ const (
 )
 
 // Unfit returns the error of a checkpoint that is not for this import.
-func Unfit(field, value, want string) *statefile.UnfitError {
-	return &statefile.UnfitError{Field: "checkpoint: " + field, Value: value, Want: want}
+func Unfit(field, value, want string) *ops.InputError {
+	return &ops.InputError{Field: "checkpoint: " + field, Value: value, Want: want}
 }
 
 // FieldSource names the source in an error.
@@ -57,7 +58,7 @@ func (o Of) isSource(name string) bool {
 }
 
 // Read reads a state and refuses one of another import, project, source or version by an
-// *[statefile.UnfitError]. It is nil where nothing was saved.
+// *[ops.InputError]. It is nil where nothing was saved.
 func Read[P comparable](raw []byte, of Of) (*Saved[P], error) {
 	if raw == nil {
 		return nil, nil //nolint:nilnil // nothing was saved yet
@@ -119,7 +120,7 @@ type Files[P comparable] struct {
 }
 
 // Open opens the checkpoint and reads the state that earlier runs saved. If it returns an
-// *[statefile.UnfitError], the checkpoint is open.
+// *[ops.InputError], the checkpoint is open.
 func (f *Files[P]) Open(ctx context.Context) (*Saved[P], error) {
 	if f.Checkpoint == nil {
 		return nil, nil //nolint:nilnil // nothing was saved

@@ -8,13 +8,13 @@ import (
 	"time"
 
 	"github.com/hogapi/hogapi/event"
+	"github.com/hogapi/hogapi/ops"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/hogapi/hogapi/internal/ledger"
 	"github.com/hogapi/hogapi/internal/lines"
-	"github.com/hogapi/hogapi/internal/statefile"
 )
 
 var of = Of{Import: "imp", Target: "target", Source: "src"}
@@ -47,7 +47,7 @@ func FuzzSavedState(f *testing.F) {
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		s, err := Read[event.Position](raw, of)
 		if err != nil {
-			_, unfit := errors.AsType[*statefile.UnfitError](err)
+			_, unfit := errors.AsType[*ops.InputError](err)
 			require.True(t, unfit)
 			return
 		}
@@ -165,7 +165,7 @@ func TestWhatIsNotOfTheImport(t *testing.T) {
 		`{"version":3,"import":"imp","source":"other"}`: FieldSource,
 	} {
 		_, err := Read[event.Position]([]byte(text), of)
-		unfit, ok := errors.AsType[*statefile.UnfitError](err)
+		unfit, ok := errors.AsType[*ops.InputError](err)
 		require.True(t, ok, text)
 		assert.Equal(t, "checkpoint: "+field, unfit.Field)
 	}

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/hogapi/hogapi/internal/durable"
+	"github.com/hogapi/hogapi/ops"
 )
 
 // Checkpoint keeps a state in a file. After a crash of the machine it holds the newest state that was
@@ -55,7 +56,7 @@ func load(fsys durable.FS, file string) ([]byte, error) {
 	}
 	state, ok := durable.Unseal(sealOf, content)
 	if !ok {
-		return nil, &UnfitError{Field: "checkpoint: file", Value: filepath.Base(file),
+		return nil, &ops.InputError{Field: "checkpoint: file", Value: filepath.Base(file),
 			Want: "the file as this package saved it; this one is torn, empty or changed. " +
 				"Put a copy back, or move it and the reject file away to import again from the start: events keep their uuids. " +
 				"If it is not a checkpoint at all, name another file"}

@@ -13,6 +13,7 @@ import (
 	"github.com/hogapi/hogapi/internal/durable"
 	"github.com/hogapi/hogapi/internal/durable/simdisk"
 	"github.com/hogapi/hogapi/internal/statefile"
+	"github.com/hogapi/hogapi/ops"
 )
 
 // opened opens a checkpoint, which holds a state or nothing yet.
@@ -45,7 +46,7 @@ func TestCheckpointByALink(t *testing.T) {
 	loop := filepath.Join(folder, "loop")
 	require.NoError(t, os.Symlink(loop, loop))
 	_, err := statefile.NewCheckpoint(durable.OS{}, loop).Open()
-	require.ErrorAs(t, err, new(*statefile.UnfitError))
+	require.ErrorAs(t, err, new(*ops.InputError))
 }
 
 func TestCheckpointRefusesWhatItDidNotWrite(t *testing.T) {
@@ -60,7 +61,7 @@ func TestCheckpointRefusesWhatItDidNotWrite(t *testing.T) {
 	refused := func(content []byte) {
 		require.NoError(t, os.WriteFile(path, content, 0o600))
 		_, err := c.Open()
-		require.ErrorAs(t, err, new(*statefile.UnfitError))
+		require.ErrorAs(t, err, new(*ops.InputError))
 		require.ErrorContains(t, err, "torn, empty or changed")
 	}
 	for n := range good { // cut anywhere, a bit turned anywhere
@@ -80,7 +81,7 @@ func TestCheckpointRefusesWhatItDidNotWrite(t *testing.T) {
 	_, err = statefile.NewCheckpoint(durable.OS{}, filepath.Dir(path)).Open()
 	require.ErrorContains(t, err, "not a regular file")
 	_, err = statefile.NewCheckpoint(durable.OS{}, "").Open()
-	require.ErrorAs(t, err, new(*statefile.UnfitError))
+	require.ErrorAs(t, err, new(*ops.InputError))
 }
 
 // A sync that has failed is not tried again: on Linux the second one would succeed, and the data would

@@ -14,6 +14,7 @@ import (
 
 	"github.com/hogapi/hogapi/internal/durable"
 	"github.com/hogapi/hogapi/internal/statefile"
+	"github.com/hogapi/hogapi/ops"
 )
 
 // A file that cannot be owned is refused at once and stays as it is: a pipe would hang, and a hard link would have two owners.
@@ -59,7 +60,7 @@ func TestHardLinkToACheckpoint(t *testing.T) {
 	require.NoError(t, os.Link(path, link))
 	for _, name := range []string{path, link} {
 		_, err := statefile.NewCheckpoint(durable.OS{}, name).Open()
-		require.ErrorAs(t, err, new(*statefile.UnfitError))
+		require.ErrorAs(t, err, new(*ops.InputError))
 	}
 	require.NoError(t, os.Remove(link))
 	_, err := owner.Open()

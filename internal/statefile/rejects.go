@@ -13,6 +13,7 @@ import (
 	"github.com/hogapi/hogapi/internal/durable"
 	"github.com/hogapi/hogapi/internal/jsonb"
 	"github.com/hogapi/hogapi/internal/wire"
+	"github.com/hogapi/hogapi/ops"
 )
 
 // Rejects is a reject file. Its lines are durable after the next Sync.
@@ -85,7 +86,7 @@ func isRejects(fsys durable.FS, file string) error {
 			return nil
 		}
 	}
-	return &UnfitError{Field: "rejects: file", Value: filepath.Base(file),
+	return &ops.InputError{Field: "rejects: file", Value: filepath.Base(file),
 		Want: "a reject file or a new one: this file is neither, and stays as it is. Name another file"}
 }
 

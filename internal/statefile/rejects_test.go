@@ -17,6 +17,7 @@ import (
 	"github.com/hogapi/hogapi/internal/durable/simdisk"
 	"github.com/hogapi/hogapi/internal/statefile"
 	"github.com/hogapi/hogapi/internal/wire"
+	"github.com/hogapi/hogapi/ops"
 )
 
 var (
@@ -187,7 +188,7 @@ func TestRejectsHaveOneOwner(t *testing.T) {
 	content, err := os.ReadFile(path)
 	require.NoError(t, err)
 	assert.Equal(t, `{"$reject":{"raw":"ours"}}`+"\n"+`{"$reject":{"raw":"theirs"}}`+"\n", string(content))
-	require.ErrorAs(t, statefile.NewRejects(durable.OS{}, "").Open(), new(*statefile.UnfitError))
+	require.ErrorAs(t, statefile.NewRejects(durable.OS{}, "").Open(), new(*ops.InputError))
 }
 
 // Lines that others append to the file stay, also while it has an owner.

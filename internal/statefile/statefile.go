@@ -10,18 +10,15 @@ import (
 	"path/filepath"
 
 	"github.com/hogapi/hogapi/internal/durable"
-	"github.com/hogapi/hogapi/internal/errtext"
+	"github.com/hogapi/hogapi/ops"
 )
-
-// UnfitError is a file that cannot be used: the caller has to choose another one.
-type UnfitError = errtext.UnfitError
 
 // own makes the folder of a file and takes the lock on the file. path may be a symbolic link: own locks the
 // file behind it, so that the link is not replaced and the file does not get a second owner. A file that
 // does not fit gets no lock file. The error wraps durable.ErrLocked if somebody else is the owner.
 func own(fsys durable.FS, path string, fits func(fsys durable.FS, file string) error) (file string, lock durable.Lock, err error) {
 	if path == "" {
-		return "", nil, &UnfitError{Field: "path", Want: "the name of a file"}
+		return "", nil, &ops.InputError{Field: "path", Want: "the name of a file"}
 	}
 	if file, err = fsys.Follow(path); err != nil {
 		return "", nil, err
@@ -30,7 +27,7 @@ func own(fsys durable.FS, path string, fits func(fsys durable.FS, file string) e
 		return "", nil, err
 	}
 	if err := fsys.Inspect(file); errors.Is(err, durable.ErrNotRegular) || errors.Is(err, durable.ErrManyNames) {
-		return "", nil, &UnfitError{Field: "path", Value: filepath.Base(file), Want: "a regular file with one name: this is " + err.Error()}
+		return "", nil, &ops.InputError{Field: "path", Value: filepath.Base(file), Want: "a regular file with one name: this is " + err.Error()}
 	} else if err != nil {
 		return "", nil, err
 	}

@@ -10,12 +10,13 @@ import (
 
 	"github.com/hogapi/hogapi/internal/errtext"
 	"github.com/hogapi/hogapi/internal/outgoing"
+	"github.com/hogapi/hogapi/ops"
 )
 
 // check returns an error for a Config that cannot be compared, before anything is asked.
 func (c *Config) check() error {
 	bad := func(field, value, want string) error {
-		return &errtext.UnfitError{Field: field, Value: value, Want: want}
+		return &ops.InputError{Field: field, Value: value, Want: want}
 	}
 	var acknowledged, unconfirmed int64
 	for _, row := range c.Rows {
@@ -64,5 +65,5 @@ func checkReadable(field, want, path string) error {
 	if err == nil || errors.Is(err, io.EOF) {
 		return nil
 	}
-	return &errtext.UnfitError{Field: field, Value: filepath.Base(path), Want: want + ": " + errtext.Pathless(err).Error()}
+	return &ops.InputError{Field: field, Value: filepath.Base(path), Want: want + ": " + errtext.Pathless(err).Error()}
 }

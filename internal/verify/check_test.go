@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/hogapi/hogapi/internal/errtext"
+	"github.com/hogapi/hogapi/ops"
 )
 
 // A Config that cannot be compared is refused before anything is asked.
@@ -38,7 +38,7 @@ func TestCheck(t *testing.T) {
 			require.NoError(t, err)
 			continue
 		}
-		unfit := new(errtext.UnfitError)
+		unfit := new(ops.InputError)
 		require.ErrorAs(t, err, &unfit, want)
 		assert.Contains(t, want, unfit.Field)
 		if want == "receipt.Days  " {

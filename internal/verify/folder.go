@@ -13,6 +13,7 @@ import (
 	"github.com/hogapi/hogapi/internal/errtext"
 	"github.com/hogapi/hogapi/internal/extsort"
 	"github.com/hogapi/hogapi/internal/mask"
+	"github.com/hogapi/hogapi/ops"
 )
 
 // folder has the files of a Verify: its memory, the uuids of the source, and the cells that were compared.
@@ -105,7 +106,7 @@ func (f *folder) load(into *memory) error {
 }
 
 func (f *folder) unfit(value, want string) error {
-	return &errtext.UnfitError{Field: "VerifyOptions.Dir", Value: value, Want: want}
+	return &ops.InputError{Field: "VerifyOptions.Dir", Value: value, Want: want}
 }
 
 func (f *folder) save(m *memory) error {

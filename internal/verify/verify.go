@@ -109,7 +109,7 @@ func (p Progress) String() string {
 const defaultPatience = 24 * time.Hour
 
 // Verify looks until there is a result. If comparing uuids fails, except by the end of ctx, it returns the
-// result of the counts with the error. An *[errtext.UnfitError] says why a Config cannot be compared.
+// result of the counts with the error. An *[ops.InputError] says why a Config cannot be compared.
 func Verify(ctx context.Context, c Config) (*Result, error) {
 	if err := c.check(); err != nil {
 		return nil, err

@@ -15,9 +15,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/hogapi/hogapi/internal/errtext"
 	"github.com/hogapi/hogapi/internal/queries"
 	"github.com/hogapi/hogapi/internal/uuidsum"
+	"github.com/hogapi/hogapi/ops"
 )
 
 var march = time.Date(1999, 3, 1, 0, 0, 0, 0, time.UTC)
@@ -332,7 +332,7 @@ func TestContinuesToCount(t *testing.T) {
 
 		c.ID = "another"
 		_, err = Verify(t.Context(), c)
-		unfit, ok := errors.AsType[*errtext.UnfitError](err)
+		unfit, ok := errors.AsType[*ops.InputError](err)
 		require.True(t, ok, "%v", err)
 		assert.Equal(t, "i", unfit.Value)
 		assert.Equal(t, []string{"verify.json"}, leftIn(t, c.Dir))

@@ -8,6 +8,7 @@ import (
 
 	"github.com/hogapi/hogapi/internal/errtext"
 	"github.com/hogapi/hogapi/internal/outgoing"
+	"github.com/hogapi/hogapi/ops"
 )
 
 // longestWait limits the wait between two looks that the service may ask for.
@@ -28,7 +29,7 @@ type Pace struct {
 const CancelPatience = 2 * time.Minute
 
 // WithDefaults replaces zero fields by defaults, and refuses negative ones.
-func (p Pace) WithDefaults() (Pace, *outgoing.Refusal) {
+func (p Pace) WithDefaults() (Pace, *ops.InputError) {
 	if refusal := outgoing.Durations(map[string]time.Duration{
 		"WatchOptions.Interval": p.Interval, "WatchOptions.MaxInterval": p.MaxInterval, "WatchOptions.Settle": p.Settle, "WatchOptions.Limit": p.Limit,
 	}); refusal != nil {
