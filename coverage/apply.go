@@ -249,7 +249,7 @@ func (r *repairer) lookAgain(ctx context.Context, target export, step *Step, at 
 		isWaiting = false
 		for _, run := range runs {
 			switch {
-			case !gap.Overlaps(calendar.NewSpan(run.Start, run.End)):
+			case !gap.Overlaps(run.span()):
 			case calendar.IsOpen(run.Status) && r.now().Sub(run.CreatedAt) > calendar.StuckAfter(string(target.Interval)):
 				return next, errtext.Errorf("run %s of this time has been under way since %s: plan again, which cancels it", run.ID, outgoing.Time(run.CreatedAt))
 			case calendar.IsOpen(run.Status):

@@ -109,7 +109,7 @@ func (all *emptyBackfills) add(b *hogapi.Backfill) {
 func (all *emptyBackfills) without(runs []Run) {
 	*all = slices.DeleteFunc(*all, func(b emptyBackfill) bool {
 		return slices.ContainsFunc(runs, func(run Run) bool {
-			return !run.CreatedAt.Before(b.created) && b.part.Overlaps(calendar.NewSpan(run.Start, run.End))
+			return !run.CreatedAt.Before(b.created) && b.part.Overlaps(run.span())
 		})
 	})
 }

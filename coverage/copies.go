@@ -23,8 +23,8 @@ func (e export) addsInParts() bool {
 }
 
 // leavers returns the runs that may have added rows of some spans.
-func (e export) leavers(spans []calendar.Span, runs []Run) []calendar.Export {
-	return calendar.Rules{InParts: e.addsInParts()}.Leavers(spans, exportsOf(runs, 0))
+func (e export) leavers(spans []calendar.Span, runs []Run) []Run {
+	return rules{inParts: e.addsInParts()}.leavers(spans, runs)
 }
 
 // leftoversText says what may be in the table, since a run that did not complete or by a comparison, and what to do.
@@ -77,7 +77,7 @@ func (r *reader) readAttempts(ctx context.Context, runs []Run) (note string, err
 	for of, n := range attempts {
 		for i := range runs { // newest first
 			run := &runs[i]
-			if calendar.NewSpan(run.Start, run.End) == of.span && !run.CreatedAt.After(first[of].Add(calendar.ClocksApart)) {
+			if run.span() == of.span && !run.CreatedAt.After(first[of].Add(calendar.ClocksApart)) {
 				run.Attempts = n
 				break
 			}
@@ -99,7 +99,7 @@ func (c *Coverage) notesOfCopies(unread string) (notes []string) {
 	}
 	if n > 0 {
 		notes = append(notes, fmt.Sprintf("%s perhaps twice in the table: several runs or attempts wrote there. Compare the rows with package reconcile, "+
-			"and remove the copies by its statement.", calendar.Counted(n, "interval")))
+			"and remove the copies by its statement.", counted(n, "interval")))
 	}
 	if unread != "" {
 		notes = append(notes, unread)

@@ -3,9 +3,7 @@ package coverage
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -15,7 +13,6 @@ import (
 	"github.com/hogapi/hogapi/internal/bridge"
 	calendar "github.com/hogapi/hogapi/internal/coverage"
 	"github.com/hogapi/hogapi/internal/httptry"
-	"github.com/hogapi/hogapi/internal/mask"
 	"github.com/hogapi/hogapi/internal/outgoing"
 	"github.com/hogapi/hogapi/ops"
 )
@@ -66,10 +63,12 @@ const (
 )
 
 // String returns the state in words, such as "failed billing".
-func (s State) String() string { return calendar.InWords(s) }
+func (s State) String() string { return inWords(s) }
 
 // IsGap reports whether the interval is not exported and will not be without somebody's action.
-func (s State) IsGap() bool { return calendar.State(s).IsGap() }
+func (s State) IsGap() bool {
+	return !slices.Contains([]State{StateCompleted, StateByTimestamp, StateRunning, StateNotDue, StateBeforeStart, StateAfterEnd}, s)
+}
 
 // Coverage says which intervals of a batch export are exported: the result of [Of]. It knows
 // intervals, not rows. It can be stored as JSON and read again.
@@ -249,26 +248,22 @@ func (c *Coverage) IsExported() bool {
 // a job: without a gap, nothing has to be repaired. Neighbouring intervals are one gap, and an interval that is exported in
 // part counts as a whole.
 func (c *Coverage) Gaps() (gaps []Gap) {
-	for _, g := range calendar.Gaps(c.rows()) {
-		gaps = append(gaps, Gap{g.Start, g.End, g.Intervals, calendar.As[State](g.States)})
-	}
-	return gaps
-}
-
-func (c *Coverage) rows() []calendar.Row {
-	rows := make([]calendar.Row, len(c.Intervals))
-	for i, x := range c.Intervals {
-		rows[i] = calendar.Row{
-			Span: calendar.NewSpan(x.Start, x.End), State: calendar.State(x.State), Records: x.Records, IsTwice: x.isTwice(),
+	for i := range c.Intervals {
+		x, span := &c.Intervals[i], c.Intervals[i].span()
+		if !x.State.IsGap() {
+			continue
+		}
+		if last := len(gaps) - 1; last < 0 || span.Start.After(gaps[last].End) {
+			gaps = append(gaps, Gap{Start: span.Start})
+		}
+		g := &gaps[len(gaps)-1]
+		g.End = span.End
+		g.Intervals++
+		if !slices.Contains(g.States, x.State) {
+			g.States = append(g.States, x.State)
 		}
 	}
-	return rows
-}
-
-// String returns a table of the states, in the order of time, for people. Its last line says what is not exported.
-func (c *Coverage) String() string {
-	return calendar.Table(fmt.Sprintf("export %s: %s to %s, every %s, %s to %s UTC", mask.Shown(c.Name), c.Model, c.Destination,
-		strings.TrimPrefix(string(c.Interval), "every "), c.From.Format(calendar.Clock), c.To.Format(calendar.Clock)), c.rows(), c.Notes)
+	return gaps
 }
 
 // export is a batch export, with what its gaps depend on.
@@ -279,6 +274,8 @@ func (e export) schedule() calendar.Schedule {
 		Interval: string(e.Interval), Timezone: e.Timezone, Hour: outgoing.OrDefault(e.OffsetHour), Weekday: time.Weekday(outgoing.OrDefault(e.OffsetDay)),
 	}
 }
+
+func (e export) isObjectStore() bool { return calendar.IsObjectStore(string(e.Destination.Type)) }
 
 func (e export) model() calendar.Model {
 	return calendar.ModelOf(string(e.Model), string(e.Destination.Type), outgoing.OrDefault(e.HogQLQuery))

@@ -18,7 +18,6 @@ import (
 	"github.com/hogapi/hogapi/internal/bridge"
 	"github.com/hogapi/hogapi/internal/configs"
 	calendar "github.com/hogapi/hogapi/internal/coverage"
-	"github.com/hogapi/hogapi/internal/mask"
 	"github.com/hogapi/hogapi/internal/narrow"
 	"github.com/hogapi/hogapi/internal/outgoing"
 	"github.com/hogapi/hogapi/internal/queries"
@@ -183,15 +182,15 @@ func MakePlan(ctx context.Context, client *hogapi.Client, c *Coverage, o *Repair
 		MergesByUUID: export.mergesByUUID(),
 	}
 	target := export.repairTarget(plan.AgeLine, now, selected)
-	target.Empty = empty.spans()
-	verdicts := make([]calendar.Verdict, len(c.Intervals))
+	target.empty = empty.spans()
+	verdicts := make([]verdict, len(c.Intervals))
 	for i, x := range c.Intervals {
-		span := calendar.NewSpan(x.Start, x.End)
-		verdicts[i] = calendar.Verdict{Due: calendar.Due{Span: span}, State: calendar.State(x.State), Rest: export.rest(span, x.Runs),
-			Leftovers: x.Leftovers && !plan.MergesByUUID, ComparedAt: narrow.Earlier(x.ComparedAt, now)}
+		verdicts[i] = verdict{Interval: x, rest: export.rest(x.span(), x.Runs)}
+		verdicts[i].Leftovers = x.Leftovers && !plan.MergesByUUID
+		verdicts[i].ComparedAt = narrow.Earlier(x.ComparedAt, now)
 	}
-	for _, step := range target.Plan(verdicts, selected.IncludeUnknown) {
-		plan.Steps = append(plan.Steps, export.repairStep(step, selected.AcceptCopies))
+	for _, gap := range target.steps(verdicts, selected.IncludeUnknown) {
+		plan.Steps = append(plan.Steps, export.repairStep(gap, selected.AcceptCopies))
 	}
 	if err := s.estimate(ctx, export, plan); err != nil {
 		return nil, err
@@ -203,13 +202,13 @@ func MakePlan(ctx context.Context, client *hogapi.Client, c *Coverage, o *Repair
 	isUnknown := func(x Interval) bool { return x.State == StateUnknown }
 	leavesOut := !selected.IncludeUnknown && slices.ContainsFunc(c.Intervals, isUnknown)
 	isPlanned := func(s Step) bool { return s.State == StepPlanned }
-	plan.Notes = append(plan.Notes, calendar.PlanNotes(slices.ContainsFunc(plan.Steps, isPlanned), leavesOut, export.Paused && !selected.Unpause)...)
+	plan.Notes = append(plan.Notes, notesFor(slices.ContainsFunc(plan.Steps, isPlanned), leavesOut, export.Paused && !selected.Unpause)...)
 	return plan, nil
 }
 
 // rest returns the parts of a time that no complete run covers. The runs are newest first.
 func (e export) rest(x calendar.Span, runs []Run) []calendar.Span {
-	return calendar.Rules{Replaces: calendar.IsObjectStore(string(e.Destination.Type))}.Rest(x, exportsOf(runs, 0))
+	return rules{replaces: e.isObjectStore()}.uncovered(x, runs)
 }
 
 // scheduleText names the settings on which a plan depends.
@@ -217,11 +216,11 @@ func (e export) scheduleText() string {
 	return fmt.Sprintf("%s of %s to %s, %s %d %d", e.Interval, cmp.Or(e.Model, hogapi.ModelEvents), e.Destination.Type, e.Timezone, outgoing.OrDefault(e.OffsetDay), outgoing.OrDefault(e.OffsetHour))
 }
 
-func (e export) repairTarget(line time.Duration, now time.Time, o RepairOptions) calendar.Target {
+func (e export) repairTarget(line time.Duration, now time.Time, o RepairOptions) target {
 	_, hasIntegration := e.Destination.Integration.Get()
-	return calendar.Target{
-		Schedule: e.schedule(), Model: e.model(), ObjectStore: calendar.IsObjectStore(string(e.Destination.Type)),
-		HasElsewhere: hasIntegration || !outgoing.IsNil(o.Credentials), Line: calendar.AgeLine(line), Now: now,
+	return target{
+		schedule: e.schedule(), model: e.model(), objectStore: e.isObjectStore(),
+		hasElsewhere: hasIntegration || !outgoing.IsNil(o.Credentials), line: calendar.AgeLine(line), now: now,
 	}
 }
 
@@ -231,12 +230,12 @@ func (c *Coverage) withCancels(steps []Step) []Step {
 	for _, step := range steps {
 		for _, x := range c.Intervals {
 			for _, run := range x.Runs {
-				isStuck := x.State == StateStuck && calendar.IsOpen(run.Status) && step.span().Overlaps(calendar.NewSpan(run.Start, run.End))
+				isStuck := x.State == StateStuck && calendar.IsOpen(run.Status) && step.span().Overlaps(run.span())
 				if isStuck && step.Action == ActionBackfill && step.State == StepPlanned && !seen[run.ID] {
 					seen[run.ID] = true
 					all = append(all, Step{
 						Action: ActionCancel, Start: run.Start, End: run.End, Intervals: 1, Gap: []State{StateStuck}, Run: &run,
-						State: StepPlanned, Note: "it has been under way since " + run.CreatedAt.Format(calendar.Clock),
+						State: StepPlanned, Note: "it has been under way since " + run.CreatedAt.Format(clock),
 					})
 				}
 			}
@@ -248,21 +247,19 @@ func (c *Coverage) withCancels(steps []Step) []Step {
 
 func (s *Step) span() calendar.Span { return calendar.NewSpan(s.Start, s.End) }
 
-func (e export) repairStep(gap calendar.RepairStep, acceptsCopies bool) Step {
-	step := Step{
-		Action: Action(gap.Way), Start: gap.Start, End: gap.End, Intervals: gap.Intervals, Gap: calendar.As[State](gap.States),
-		Rows: RowsAsScheduled, State: StepPlanned, ComparedAt: gap.ComparedAt,
-	}
-	if gap.IsOld && gap.Way != calendar.WayDownload {
+func (e export) repairStep(gap gapStep, acceptsCopies bool) Step {
+	step := gap.Step
+	step.Rows, step.State, step.Leftovers = RowsAsScheduled, StepPlanned, false
+	if gap.isOld && gap.Action != ActionDownload {
 		step.Rows = RowsByTimestamp
 	}
 	if e.model().Choosing == calendar.ByTheServer {
 		step.Rows = RowsUnknown
 	}
-	if gap.IsOld && calendar.IsObjectStore(string(e.Destination.Type)) {
+	if gap.isOld && e.isObjectStore() {
 		step.Export = fmt.Sprintf("%s (repair of %s)", e.Name, outgoing.Time(gap.Start))
 		step.Prefix = path.Join(configs.Prefix(e.Destination.Config), "repair-"+gap.Start.Format("2006-01-02T150405Z")) + "/"
-		if step.Action == ActionDownload && gap.Why == "" { // RepairOptions has no credentials
+		if step.Action == ActionDownload && gap.why == "" { // RepairOptions has no credentials
 			second, _ := e.second(step, destination.Raw(`{"aws_access_key_id": "", "aws_secret_access_key": ""}`))
 			request, _ := json.Marshal(second) //nolint:errchkjson // was JSON
 			step.Request = bytes.ReplaceAll(request, []byte(`"[redacted]"`), []byte(`""`))
@@ -275,16 +272,16 @@ func (e export) repairStep(gap calendar.RepairStep, acceptsCopies bool) Step {
 			step.Note += "; its Parquet files end in .parquet, without the codec"
 		}
 	case ActionDownload:
-		step.State, step.Note = StepLeft, cmp.Or(gap.Why, "coverage.DownloadRange gets these rows as the schedule would have chosen them")
+		step.State, step.Note = StepLeft, cmp.Or(gap.why, "coverage.DownloadRange gets these rows as the schedule would have chosen them")
 	case ActionByHand:
-		step.State, step.Note = StepLeft, gap.Why
+		step.State, step.Note = StepLeft, gap.why
 	default:
-		step.Note, step.Leftovers = e.repairNote(gap), gap.Leftovers && !calendar.IsObjectStore(string(e.Destination.Type))
+		step.Note, step.Leftovers = e.repairNote(gap), gap.Leftovers && !e.isObjectStore()
 		switch {
 		case step.Leftovers && acceptsCopies:
 			step.Note = cmp.Or(step.Note, "as the schedule would") + "; some rows may be in the table already, which then come twice: compare it with package reconcile afterwards"
 		case step.Leftovers:
-			step.State, step.Note = StepLeft, leftoversText(gap.Span, gap.ComparedAt)
+			step.State, step.Note = StepLeft, leftoversText(gap.span(), gap.ComparedAt)
 		}
 	}
 	return step
@@ -323,26 +320,13 @@ func (s service) estimate(ctx context.Context, e export, plan *Plan) error {
 	return nil
 }
 
-// String returns the plan as a table, for people.
-func (p *Plan) String() string {
-	rows := make([]calendar.PlanRow, len(p.Steps))
-	for i, s := range p.Steps {
-		rows[i] = calendar.PlanRow{
-			Span: s.span(), Intervals: s.Intervals, Estimate: s.Estimate, Action: string(s.Action), Rows: string(s.Rows), State: string(s.State),
-			Note: mask.OneLine(cmp.Or(s.Result, s.Note)), Request: s.Request,
-		}
-	}
-	title := fmt.Sprintf("repair of export %s, planned at %s UTC", mask.Shown(p.Name), p.PlannedAt.Format(calendar.Clock))
-	return calendar.PlanTable(title, rows, p.Notes)
-}
-
 // repairNote says which rows of a backfill into a table come twice.
-func (e export) repairNote(gap calendar.RepairStep) string {
+func (e export) repairNote(gap gapStep) string {
 	const late = "by timestamp: rows that arrived late do not come (coverage.DownloadRange gets them), and rows of neighbouring intervals "
 	switch {
-	case gap.IsOld && e.mergesByUUID():
+	case gap.isOld && e.mergesByUUID():
 		return late + "replace those of the same uuid"
-	case gap.IsOld:
+	case gap.isOld:
 		return late + "come twice"
 	}
 	return ""

@@ -50,21 +50,18 @@ func (r *reader) read(ctx context.Context) (*Coverage, error) {
 	if err != nil {
 		return nil, err
 	}
-	rules := calendar.Rules{
-		Now: now, Grace: max(r.grace(), calendar.LongestDelay(string(e.Interval))), StuckAfter: cmp.Or(r.selected.StuckAfter, calendar.StuckAfter(string(e.Interval))),
-		Replaces: calendar.IsObjectStore(string(e.Destination.Type)), CoversPast: e.model().AllRows,
-		InParts: e.addsInParts(),
+	rules := rules{
+		now: now, grace: max(r.grace(), calendar.LongestDelay(string(e.Interval))), delay: r.delay(),
+		stuckAfter: cmp.Or(r.selected.StuckAfter, calendar.StuckAfter(string(e.Interval))),
+		replaces:   e.isObjectStore(), coversPast: e.model().AllRows, inParts: e.addsInParts(),
 	}
-	verdicts := rules.Assess(history, calendar.Span{Start: c.From, End: c.To}, e.CreatedAt.UTC(), exportsOf(runs, r.delay()))
-	for _, v := range verdicts {
-		x := Interval{Start: v.Start, End: v.End, State: State(v.State), Runs: []Run{}, Leftovers: v.Leftovers}
-		for _, n := range v.Runs {
-			x.Runs = append(x.Runs, runs[n])
-		}
-		x.count()
-		c.Intervals = append(c.Intervals, x)
+	hasUnknown := false
+	for _, v := range rules.assess(history, calendar.Span{Start: c.From, End: c.To}, e.CreatedAt.UTC(), runs) {
+		v.count()
+		c.Intervals = append(c.Intervals, v.Interval)
+		hasUnknown = hasUnknown || v.due.Absence == calendar.Unknown
 	}
-	c.Notes = append(history.Notes(verdicts, why, c.Model == hogapi.ModelEvents), c.notesOfCopies(unread)...)
+	c.Notes = append(history.Notes(hasUnknown, why, c.Model == hogapi.ModelEvents), c.notesOfCopies(unread)...)
 	return c, nil
 }
 
@@ -120,8 +117,8 @@ func (r *reader) chooseRows(ctx context.Context, runs []Run) error {
 	seen, choosing := calendar.Seen{}, r.export.model().Choosing
 	for i := len(runs) - 1; i >= 0; i-- { // the oldest first: the schedule runs an interval once
 		run := &runs[i]
-		isFirst := seen.First(calendar.NewSpan(run.Start, run.End))
-		isOfSchedule := run.Backfill == nil && isFirst && !run.isLate(r.delay())
+		isFirst := seen.First(run.span())
+		isOfSchedule := isFirst && run.isScheduled(r.delay())
 		switch {
 		case run.Rows != "":
 		case isOfSchedule || choosing == calendar.LikeTheSchedule:
@@ -173,33 +170,13 @@ func (r *reader) rowsSince(start time.Time, run *Run) RowChoice {
 	return RowsAsScheduled
 }
 
-// isLate reports whether the schedule has hardly begun the run, so long after the end of its interval.
-func (run *Run) isLate(delay time.Duration) bool {
-	return run.CreatedAt.After(run.End.Add(delay))
-}
-
-func exportsOf(runs []Run, delay time.Duration) (all []calendar.Export) {
-	for i := range runs {
-		all = append(all, runs[i].facts(delay))
-	}
-	return all
-}
-
-func (run *Run) facts(delay time.Duration) calendar.Export {
-	return calendar.Export{
-		ID: run.ID, Span: calendar.NewSpan(run.Start, run.End), Created: run.CreatedAt, Choice: calendar.ChoiceOf(string(run.Rows)),
-		IsScheduled: run.Backfill == nil && !run.isLate(delay), Outcome: calendar.OutcomeOf(run.Status, run.RecordsFailed),
-		Attempts: run.Attempts, IsEmpty: run.Status == hogapi.RunStatusCompleted && run.Records != nil && *run.Records == 0,
-	}
-}
-
 // count adds up the records and bytes of the newest completed run of each interval.
 func (x *Interval) count() {
 	seen := calendar.Seen{}
-	for _, run := range x.Runs {
-		span := calendar.NewSpan(run.Start, run.End)
-		if run.Status == hogapi.RunStatusCompleted && calendar.NewSpan(x.Start, x.End).Holds(span) && seen.First(span) {
-			x.Records, x.Bytes = calendar.Sum(x.Records, run.Records), calendar.Sum(x.Bytes, run.Bytes)
+	for i := range x.Runs {
+		run, span := &x.Runs[i], x.Runs[i].span()
+		if run.Status == hogapi.RunStatusCompleted && x.span().Holds(span) && seen.First(span) {
+			x.Records, x.Bytes = sum(x.Records, run.Records), sum(x.Bytes, run.Bytes)
 		}
 	}
 }

@@ -75,6 +75,7 @@ func (b boundary) next(t time.Time) time.Time {
 // search does not follow the scheduler, and the model of the other tests does.
 func TestIntervalsAreThoseOfPostHog(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 30))
+	zones := []string{"UTC", "Europe/Berlin", "America/New_York", "America/Sao_Paulo", "Asia/Kolkata", "Australia/Lord_Howe", "Africa/Cairo"}
 	compared, changed := 0, 0
 	for range 1000 {
 		s := Schedule{
@@ -83,7 +84,9 @@ func TestIntervalsAreThoseOfPostHog(t *testing.T) {
 		}
 		calendar, ok := s.Calendar()
 		require.True(t, ok)
-		b := boundary{s, locations[s.Timezone]}
+		zone, err := time.LoadLocation(s.Timezone)
+		require.NoError(t, err)
+		b := boundary{s, zone}
 		begin := time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC).Add(time.Duration(random.Int64N(int64(700 * day))))
 		step, _ := Step(s.Interval)
 		until := begin.Add(30 * step)
@@ -197,17 +200,33 @@ func TestARunProvesAHistoryWrong(t *testing.T) {
 	}, dues)
 }
 
-func TestEachRunOfAnExportOfAllRowsCoversThePast(t *testing.T) {
-	r := Rules{Now: noon.Add(9 * time.Hour), Grace: time.Hour, StuckAfter: time.Hour, CoversPast: true}
-	h := History{Phases: []Phase{{From: noon, Settings: Settings{Schedule: Schedule{Interval: "hour"}}}}, IsWhole: true}
-	run := Export{Span: hours(3, 4), Created: noon.Add(4*time.Hour + time.Minute), Outcome: Completed, IsScheduled: true}
-	for i, v := range r.Assess(h, hours(0, 6), noon, []Export{run}) {
-		want := StateCompleted
-		if i > 3 {
-			want = StateNotScheduled
-		}
-		assert.Equal(t, want, v.State, v.Span)
-	}
+// A pause before the time since which the settings are known is still a pause.
+func TestAPauseBeforeARunThatDoesNotFit(t *testing.T) {
+	t.Parallel()
+	hourly := Settings{Schedule: Schedule{Interval: "hour"}}
+	paused := hourly
+	paused.Paused = true
+	h := History{Phases: []Phase{{From: hour(0), Settings: hourly}, {From: hour(5), Settings: paused}, {From: hour(9), Settings: hourly}}, IsWhole: true, Paused: hour(5)}
+	scheduled := []Span{{hour(4), hour(5)}, {hour(9), hour(10)}, {hour(10), hour(11).Add(time.Minute)}}
+	dues := h.Dues(Span{hour(4), hour(13)}, hour(0), scheduled)
+	assert.Contains(t, dues, Due{Span{hour(5), hour(9)}, WasPaused})
+}
+
+// A pause soon after another edit stops a run that is late, as a pause alone does.
+func TestAPauseSoonAfterAnEdit(t *testing.T) {
+	t.Parallel()
+	hourly := Settings{Schedule: Schedule{Interval: "hour"}}
+	edited := Settings{Schedule: Schedule{Interval: "hour", Timezone: "Asia/Kolkata"}}
+	paused := edited
+	paused.Paused = true
+	at := func(minutes int) time.Time { return hour(5).Add(time.Duration(minutes) * time.Minute) }
+	h := History{Phases: []Phase{{From: hour(0), Settings: hourly}, {From: at(7), Settings: edited}, {From: at(9), Settings: paused}}, IsWhole: true, Paused: at(9)}
+	dues := h.Dues(Span{hour(3), hour(6)}, hour(0), nil)
+	assert.Contains(t, dues, Due{Span{hour(3), hour(4)}, Expected})
+	assert.Contains(t, dues, Due{Span{hour(4), hour(5)}, WasPaused})
+}
+
+func TestHasIntervalPlaceholders(t *testing.T) {
 	assert.True(t, HasIntervalPlaceholders(""))
 	assert.True(t, HasIntervalPlaceholders("SELECT 1 WHERE timestamp < { data_interval_end }"))
 	assert.False(t, HasIntervalPlaceholders("SELECT 1"))

@@ -92,8 +92,8 @@ func (a Asked) Cover(runs []Ran) (parts []Part) {
 	return parts
 }
 
-// spansOf returns the time of parts, with one span for neighbours.
-func spansOf(parts []Part) []Span {
+// Spans returns the time of parts, with one span for neighbours.
+func Spans(parts []Part) []Span {
 	spans := make([]Span, len(parts))
 	for i, part := range parts {
 		spans[i] = part.Span

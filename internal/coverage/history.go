@@ -161,13 +161,12 @@ func (h History) since(t time.Time) History {
 }
 
 // Notes returns what a coverage by the history cannot tell. why says why the log was not read.
-func (h History) Notes(verdicts []Verdict, why string, hasFilters bool) []string {
+func (h History) Notes(hasUnknown bool, why string, hasFilters bool) []string {
 	notes := []string{}
-	isUnknown := func(v Verdict) bool { return v.Absence == Unknown }
 	if !h.IsWhole {
 		notes = append(notes, fmt.Sprintf("The settings before %s are not known%s: a time without a run before it may be a pause.",
 			outgoing.Time(h.Phases[0].From), why))
-	} else if slices.ContainsFunc(verdicts, isUnknown) {
+	} else if hasUnknown {
 		notes = append(notes, "Some runs do not fit the settings that the activity log tells: the settings before them are not known.")
 	}
 	if hasFilters {

@@ -32,6 +32,24 @@ var Outcomes = map[string]Outcome{
 	"Failed": Failed, "FailedRetryable": Failed, "Terminated": Failed, "TimedOut": Failed,
 }
 
+// PauseAfter is the number of failed runs, among the newest of PauseWindow, after which the service pauses
+// an export.
+const PauseAfter = 3
+
+// PauseWindow returns how many of the newest runs the service looks at before it pauses an export.
+func PauseWindow(interval string) int {
+	step, _ := Step(interval)
+	switch {
+	case step >= 7*day:
+		return 4
+	case step >= day:
+		return 7
+	case step >= time.Hour || step <= 0:
+		return 24
+	}
+	return int(time.Hour / step)
+}
+
 // IsOpen reports whether a run goes on, as far as its status is known.
 func IsOpen[T ~string](status T) bool { return OutcomeOf(status, nil) == Open }
 

@@ -59,11 +59,7 @@ func printPlan(w io.Writer, plan *coverage.Plan) {
 			until.Format(clock), gap.Format(clock), span(plan.AgeLine))))
 	}
 	if len(plan.Steps) > 0 {
-		var states []coverage.StepState
-		for _, s := range plan.Steps {
-			states = append(states, s.State)
-		}
-		fmt.Fprintln(w, intervals.PlanSummary(states))
+		fmt.Fprintln(w, plan.Summary())
 	}
 }
 

@@ -12,6 +12,8 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/assert"
 
+	"github.com/hogapi/hogapi"
+	calendar "github.com/hogapi/hogapi/internal/coverage"
 	"github.com/hogapi/hogapi/internal/narrow"
 )
 
@@ -24,18 +26,20 @@ type world struct {
 	begin    time.Time
 	now      time.Time
 	created  time.Time
-	phases   []Phase // all of them, oldest first
-	runs     []Export
+	phases   []calendar.Phase // all of them, oldest first
+	runs     []Run
 	firings  []firing
-	outages  []Span
+	outages  []calendar.Span
 	pausedAt time.Time
 	replaces bool
 }
 
-type firing struct {
-	Span
+const day = 24 * time.Hour
 
-	absence Absence
+type firing struct {
+	calendar.Span
+
+	absence calendar.Absence
 	hasRun  bool
 }
 
@@ -58,7 +62,7 @@ func newWorld(seed uint64) *world {
 		time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC), time.Date(2018, 11, 4, 0, 0, 0, 0, time.UTC), time.Date(2026, 4, 5, 0, 0, 0, 0, time.UTC),
 		time.Date(2026, 4, 24, 0, 0, 0, 0, time.UTC),
 	}
-	settings := w.settings(Settings{})
+	settings := w.settings(calendar.Settings{})
 	settings.Start, settings.Until = time.Time{}, time.Time{} // w has no times yet
 	length := 9 * day
 	if settings.Interval == "week" {
@@ -70,14 +74,14 @@ func newWorld(seed uint64) *world {
 	w.created = w.odd(middle.Add(-time.Duration(w.Float64() * float64(length))))
 	w.now = w.odd(w.created.Add(length))
 	w.begin = w.created.Add(-10 * day).Truncate(day)
-	w.phases = []Phase{{From: w.created, Settings: settings}}
+	w.phases = []calendar.Phase{{From: w.created, Settings: settings}}
 	for at := w.created; w.IntN(3) > 0; {
 		if at = w.odd(at.Add(time.Duration(w.Float64() * float64(length) / 2))); !at.Before(w.now) {
 			break
 		}
 		if next := w.settings(settings); next != settings {
 			settings = next
-			w.phases = append(w.phases, Phase{From: at, Settings: settings})
+			w.phases = append(w.phases, calendar.Phase{From: at, Settings: settings})
 			if settings.Paused {
 				w.pausedAt = at
 			}
@@ -90,7 +94,7 @@ func newWorld(seed uint64) *world {
 	}
 	for range w.IntN(3) {
 		begin := w.created.Add(time.Duration(w.Float64() * float64(length)))
-		w.outages = append(w.outages, Span{begin, begin.Add(time.Duration(w.Float64() * float64(length) / 5))})
+		w.outages = append(w.outages, calendar.Span{Start: begin, End: begin.Add(time.Duration(w.Float64() * float64(length) / 5))})
 	}
 	w.schedule()
 	w.repairs()
@@ -103,7 +107,7 @@ func (w *world) odd(t time.Time) time.Time {
 }
 
 // settings returns other settings: a part of the old ones is changed.
-func (w *world) settings(s Settings) Settings {
+func (w *world) settings(s calendar.Settings) calendar.Settings {
 	isPause := s.Interval != "" && w.IntN(2) == 0
 	if isPause {
 		s.Paused = !s.Paused
@@ -124,7 +128,7 @@ func (w *world) settings(s Settings) Settings {
 	return s
 }
 
-func (w *world) phaseAt(t time.Time) *Phase {
+func (w *world) phaseAt(t time.Time) *calendar.Phase {
 	for i := range w.phases {
 		if p := &w.phases[len(w.phases)-1-i]; t.After(p.From) {
 			return p
@@ -134,11 +138,11 @@ func (w *world) phaseAt(t time.Time) *Phase {
 }
 
 // fires reports whether a schedule ends an interval at a tick, and where that interval begins.
-func (w *world) fires(p *Phase, t time.Time) (start time.Time, ok bool) {
+func (w *world) fires(p *calendar.Phase, t time.Time) (start time.Time, ok bool) {
 	switch p.Interval {
 	case "day", "week":
 	default:
-		step, _ := Step(p.Interval)
+		step, _ := calendar.Step(p.Interval)
 		return t.Add(-step), t.Unix()%int64(step/time.Second) == 0
 	}
 	zone := locations[p.Timezone]
@@ -172,95 +176,108 @@ func (w *world) schedule() {
 		if !ok {
 			continue
 		}
-		f := firing{Span: NewSpan(start, t)}
-		isOut := slices.ContainsFunc(w.outages, func(o Span) bool { return !t.Before(o.Start) && t.Before(o.End) })
+		f := firing{Span: calendar.NewSpan(start, t)}
+		isOut := slices.ContainsFunc(w.outages, func(o calendar.Span) bool { return !t.Before(o.Start) && t.Before(o.End) })
 		switch {
 		case !p.Start.IsZero() && t.Before(p.Start):
-			f.absence = BeforeStart
+			f.absence = calendar.BeforeStart
 		case !p.Until.IsZero() && t.After(p.Until):
-			f.absence = AfterEnd
+			f.absence = calendar.AfterEnd
 		case p.Paused:
-			f.absence = WasPaused
+			f.absence = calendar.WasPaused
 		case !isOut:
-			created := t.Add(time.Duration(w.Float64() * float64(cmp.Or(startsWithin[p.Interval], usuallyStartsWithin))))
+			created := t.Add(time.Duration(w.Float64() * float64(calendar.LongestDelay(p.Interval))))
 			if w.phaseAt(created).Paused {
-				f.absence = WasPaused
+				f.absence = calendar.WasPaused
 			} else if created.Before(w.now) {
 				f.hasRun = true
-				w.add(Export{Span: f.Span, Created: created, Outcome: w.outcome(created), IsScheduled: true})
+				w.add(w.run(f.Span, created, nil, RowsAsScheduled))
 			}
 		}
 		w.firings = append(w.firings, f)
 	}
 }
 
-func (w *world) outcome(created time.Time) Outcome {
+// run returns a run with some outcome.
+func (w *world) run(of calendar.Span, created time.Time, backfill *uuid.UUID, rows RowChoice) Run {
+	run := Run{Start: of.Start, End: of.End, CreatedAt: created, Backfill: backfill, Rows: rows, Status: hogapi.RunStatusCompleted}
 	switch n := w.IntN(40); {
 	case n == 0 && w.now.Sub(created) < 5*day, w.now.Sub(created) < 2*time.Hour && n < 20:
-		return Open
-	case n < 5:
-		return []Outcome{Unclear, Failed, FailedBilling, Cancelled, RecordsFailed}[n]
+		run.Status = hogapi.RunStatusRunning
+	case n < 4:
+		run.Status = []hogapi.RunStatus{"Doubtful", hogapi.RunStatusFailed, hogapi.RunStatusFailedBilling, hogapi.RunStatusCancelled}[n]
+	case n == 4:
+		run.RecordsFailed = new(int64(1))
 	}
-	return Completed
+	return run
 }
 
-func (w *world) add(run Export) { w.runs = append(w.runs, run) }
+func (w *world) add(run Run) { w.runs = append(w.runs, run) }
 
 // repairs adds retries and backfills, some with odd bounds.
 func (w *world) repairs() {
 	for range w.IntN(5) {
-		choice := Choice(w.IntN(int(choices)))
+		rows, backfill := []RowChoice{RowsAsScheduled, RowsByTimestamp}[w.IntN(2)], &uuid.UUID{1}
 		created := w.created.Add(time.Duration((0.5 + w.Float64()/2) * float64(w.now.Sub(w.created))))
 		if len(w.firings) > 0 && w.IntN(2) == 0 {
-			w.add(Export{Span: w.firings[w.IntN(len(w.firings))].Span, Created: created, Outcome: w.outcome(created), Choice: choice})
+			w.add(w.run(w.firings[w.IntN(len(w.firings))].Span, created, backfill, rows))
 			continue
 		}
 		begin := w.created.Add(time.Duration(w.Float64() * float64(created.Sub(w.created)))).Truncate(w.tick)
 		step := time.Duration(1+w.IntN(30)) * w.tick
 		for range 1 + w.IntN(10) {
 			if end := begin.Add(step); !end.After(created) {
-				w.add(Export{Span: NewSpan(begin, end), Created: created, Outcome: w.outcome(created), Choice: choice})
+				w.add(w.run(calendar.NewSpan(begin, end), created, backfill, rows))
 			}
 			begin = begin.Add(step)
 		}
 	}
 	if w.IntN(20) == 0 {
-		w.add(Export{Span: Span{End: w.created.Add(day).Truncate(w.tick)}, Created: w.now.Add(-time.Hour), Outcome: Completed})
+		w.add(Run{End: w.created.Add(day).Truncate(w.tick), CreatedAt: w.now.Add(-time.Hour), Status: hogapi.RunStatusCompleted, Backfill: &uuid.UUID{1}, Rows: RowsAsScheduled})
 	}
 }
 
-// truth returns for each tick of a span the best choice of rows with which it was exported, or choices
-// for none.
-func (w *world) truth(of Span) []Choice {
-	ticks := make([]Choice, of.End.Sub(of.Start)/w.tick)
+// How a tick was exported, the best first.
+const (
+	asScheduled = iota
+	byTimestamp
+	notExported
+)
+
+// truth returns for each tick of a span how it was exported at best.
+func (w *world) truth(of calendar.Span) []int {
+	ticks := make([]int, of.End.Sub(of.Start)/w.tick)
 	for i := range ticks {
-		ticks[i] = choices
+		ticks[i] = notExported
 	}
-	newest := map[Span]time.Time{}
+	newest := map[calendar.Span]time.Time{}
 	for _, run := range w.runs {
-		if (run.Outcome == Completed || run.Outcome == RecordsFailed) && run.Created.After(newest[run.Span]) {
-			newest[run.Span] = run.Created
+		if run.Status == hogapi.RunStatusCompleted && run.CreatedAt.After(newest[run.span()]) {
+			newest[run.span()] = run.CreatedAt
 		}
 	}
 	for _, run := range w.runs {
-		if run.Outcome != Completed || w.replaces && run.Created != newest[run.Span] {
+		if run.outcome() != calendar.Completed || w.replaces && run.CreatedAt != newest[run.span()] {
 			continue
 		}
-		from := 0
-		if run.Span.Start.After(of.Start) {
-			from = int(run.Span.Start.Sub(of.Start) / w.tick)
+		from, how := 0, asScheduled
+		if run.Start.After(of.Start) {
+			from = int(run.Start.Sub(of.Start) / w.tick)
 		}
-		for i := from; i < len(ticks) && of.Start.Add(time.Duration(i)*w.tick).Before(run.Span.End); i++ {
-			ticks[i] = min(ticks[i], run.Choice)
+		if run.Rows != RowsAsScheduled {
+			how = byTimestamp
+		}
+		for i := from; i < len(ticks) && of.Start.Add(time.Duration(i)*w.tick).Before(run.End); i++ {
+			ticks[i] = min(ticks[i], how)
 		}
 	}
 	return ticks
 }
 
 // owed returns for each tick of a span whether the schedule should have exported it.
-func (w *world) owed(of Span) []bool {
+func (w *world) owed(of calendar.Span) []bool {
 	ticks := make([]bool, of.End.Sub(of.Start)/w.tick)
-	set := func(x Span, owed bool) {
+	set := func(x calendar.Span, owed bool) {
 		for i := max(0, int(x.Start.Sub(of.Start)/w.tick)); i < len(ticks) && i < int(x.End.Sub(of.Start)/w.tick); i++ {
 			ticks[i] = owed
 		}
@@ -268,7 +285,7 @@ func (w *world) owed(of Span) []bool {
 	set(of, true)
 	for _, isDue := range []bool{false, true} {
 		for _, f := range w.firings {
-			if (f.absence != BeforeStart && f.absence != AfterEnd) == isDue {
+			if (f.absence != calendar.BeforeStart && f.absence != calendar.AfterEnd) == isDue {
 				set(f.Span, isDue)
 			}
 		}
@@ -285,18 +302,18 @@ func (w *world) begun() time.Time {
 	}
 }
 
-func (w *world) rules() Rules {
-	return Rules{Now: w.now, Grace: time.Hour, StuckAfter: 3 * time.Hour, Replaces: w.replaces}
+func (w *world) rules() rules {
+	return rules{now: w.now, grace: time.Hour, delay: 2 * day, stuckAfter: 3 * time.Hour, replaces: w.replaces}
 }
 
 // history returns the history as far as it is known: all of it, or since some phase, or today's settings only.
-func (w *world) history() History {
+func (w *world) history() calendar.History {
 	first := w.IntN(len(w.phases)) * w.IntN(2)
-	return History{Phases: w.phases[first:], IsWhole: first == 0, Paused: w.pausedAt}
+	return calendar.History{Phases: w.phases[first:], IsWhole: first == 0, Paused: w.pausedAt}
 }
 
 var uncoveredStates = []State{
-	StatePartly, StateRunning, StateStuck, StateFailed, StateRecordsFailed, StateFailedBilling, StateCancelled, StateNotScheduled, StatePaused, StateSkipped, StateNotDue, StateUnknown,
+	StatePartly, StateRunning, StateStuck, StateFailed, StateRecordsFailed, StateFailedBilling, StateCancelled, StateNeverScheduled, StatePaused, StateSkipped, StateNotDue, StateUnknown,
 }
 
 // histories returns how many random histories are tested.
@@ -321,11 +338,11 @@ func TestCoverageOfRandomHistories(t *testing.T) {
 // compare compares the states of the intervals with the truth.
 func (w *world) compare(states map[State]int) error {
 	history := w.history()
-	verdicts := w.rules().Assess(history, Span{w.begin, w.now}, w.created, w.runs)
+	verdicts := w.rules().assess(history, calendar.Span{Start: w.begin, End: w.now}, w.created, w.runs)
 	if len(w.firings) == 0 {
 		return nil
 	}
-	whole := Span{w.firings[0].Start, w.firings[len(w.firings)-1].End}
+	whole := calendar.Span{Start: w.firings[0].Start, End: w.firings[len(w.firings)-1].End}
 	for _, f := range w.firings { // after an edit a longer interval may begin before the first one
 		whole.Start = narrow.Earlier(whole.Start, f.Start)
 	}
@@ -337,11 +354,11 @@ func (w *world) compare(states map[State]int) error {
 	worst := make([]bool, len(truth)) // in an interval that is shown as not covered
 	for _, v := range verdicts {
 		states[v.State]++
-		if v.State == StateBeforeStart && !history.IsWhole && v.End.After(w.created) && !w.isBeforeStart(v.Span) {
-			return fmt.Errorf("%v was not before the start", v.Span)
+		if v.State == StateBeforeStart && !history.IsWhole && v.End.After(w.created) && !w.isBeforeStart(v.due.Span) {
+			return fmt.Errorf("%v was not before the start", v.due.Span)
 		}
-		if w.IntN(10) == 0 && len(v.Runs) != w.overlapping(v.Span) {
-			return fmt.Errorf("%v has %d runs instead of %d", v.Span, len(v.Runs), w.overlapping(v.Span))
+		if w.IntN(10) == 0 && len(v.Runs) != w.overlapping(v.due.Span) {
+			return fmt.Errorf("%v has %d runs instead of %d", v.due.Span, len(v.Runs), w.overlapping(v.due.Span))
 		}
 		from, to := max(0, int(v.Start.Sub(whole.Start)/w.tick)), min(len(truth), int(v.End.Sub(whole.Start)/w.tick))
 		if from >= to {
@@ -352,17 +369,17 @@ func (w *world) compare(states map[State]int) error {
 			worst[i] = true
 		}
 		switch poorest := slices.Max(truth[from:to]); {
-		case isUncovered && v.State != StateUnknown && poorest < choices:
-			return fmt.Errorf("false gap: %v %s, phases %v", v.Span, v.State, w.phases)
-		case v.State == StateCompleted && poorest != AsScheduled, v.State == StateByTimestamp && poorest != ByTimestamp:
-			return fmt.Errorf("%v is %s, but its poorest part %d", v.Span, v.State, poorest)
+		case isUncovered && v.State != StateUnknown && poorest < notExported:
+			return fmt.Errorf("false gap: %v %s, phases %v", v.due.Span, v.State, w.phases)
+		case v.State == StateCompleted && poorest != asScheduled, v.State == StateByTimestamp && poorest != byTimestamp:
+			return fmt.Errorf("%v is %s, but its poorest part %d", v.due.Span, v.State, poorest)
 		}
 	}
 	owed, begun := w.owed(whole), w.begun()
 	for i, choice := range truth {
 		at := whole.Start.Add(time.Duration(i) * w.tick)
 		isPast := history.IsWhole || at.Before(begun)
-		if choice == choices && !worst[i] && owed[i] && isPast && !at.Before(known) {
+		if choice == notExported && !worst[i] && owed[i] && isPast && !at.Before(known) {
 			return fmt.Errorf("unseen gap: %v, phases %v", at, w.phases)
 		}
 	}
@@ -372,8 +389,8 @@ func (w *world) compare(states map[State]int) error {
 	return nil
 }
 
-func (w *world) isBeforeStart(x Span) bool {
-	return slices.ContainsFunc(w.firings, func(f firing) bool { return f.Span == x && f.absence == BeforeStart })
+func (w *world) isBeforeStart(x calendar.Span) bool {
+	return slices.ContainsFunc(w.firings, func(f firing) bool { return f.Span == x && f.absence == calendar.BeforeStart })
 }
 
 // offset returns the offset at a time in the zone of the settings of another.
@@ -382,9 +399,9 @@ func (w *world) offset(t, of time.Time) int {
 	return offset
 }
 
-func (w *world) overlapping(x Span) (n int) {
+func (w *world) overlapping(x calendar.Span) (n int) {
 	for _, run := range w.runs {
-		if run.Span.Start.Before(x.End) && x.Start.Before(run.Span.End) {
+		if run.Start.Before(x.End) && x.Start.Before(run.End) {
 			n++
 		}
 	}
@@ -392,27 +409,27 @@ func (w *world) overlapping(x Span) (n int) {
 }
 
 // compareAbsences compares the reasons of absent runs, where the history is known.
-func (w *world) compareAbsences(verdicts []Verdict) error {
-	rest := map[Span]Absence{}
+func (w *world) compareAbsences(verdicts []verdict) error {
+	rest := map[calendar.Span]calendar.Absence{}
 	for _, v := range verdicts {
-		if v.Absence == Unknown {
-			return fmt.Errorf("%v is not known", v.Span)
+		if v.due.Absence == calendar.Unknown {
+			return fmt.Errorf("%v is not known", v.due.Span)
 		}
-		rest[v.Span] = v.Absence
+		rest[v.due.Span] = v.due.Absence
 	}
 	for _, f := range w.firings {
 		absence, ok := rest[f.Span]
-		isEither := absence == WasPaused && f.absence == Expected && !f.hasRun // a pause while the run may have been delayed
+		isEither := absence == calendar.WasPaused && f.absence == calendar.Expected && !f.hasRun // a pause while the run may have been delayed
 		if !ok || !f.hasRun && absence != f.absence && !isEither {
 			return fmt.Errorf("interval %v: %d instead of %d (%v)", f.Span, absence, f.absence, ok)
 		}
 		delete(rest, f.Span)
 	}
 	for span, absence := range rest {
-		if absence != BeforeStart && absence != ClocksMoved && absence != WasEdited {
+		if absence != calendar.BeforeStart && absence != calendar.ClocksMoved && absence != calendar.WasEdited {
 			return fmt.Errorf("no interval %v: %d", span, absence)
 		}
-		if absence == ClocksMoved && w.offset(span.Start.Add(-day), span.End) == w.offset(span.End.Add(day), span.End) {
+		if absence == calendar.ClocksMoved && w.offset(span.Start.Add(-day), span.End) == w.offset(span.End.Add(day), span.End) {
 			return fmt.Errorf("no clock has changed at %v, phases %v", span, w.phases)
 		}
 		for _, f := range w.firings {
@@ -430,29 +447,29 @@ type row struct{ arrived, happened time.Time }
 // store is a destination: the number of copies of each row and, for an object store, the objects.
 type store struct {
 	copies  []int
-	objects map[Span][]int
-	again   []Span // objects that another run has written again
+	objects map[calendar.Span][]int
+	again   []calendar.Span // objects that another run has written again
 }
 
 // export writes the rows of a run.
-func (s *store) export(w *world, rows []row, run Export) {
+func (s *store) export(w *world, rows []row, run Run) {
 	var chosen []int
 	for i, r := range rows {
 		at := r.arrived
-		if run.Choice == ByTimestamp {
+		if run.Rows == RowsByTimestamp {
 			at = r.happened
 		}
-		if !at.Before(run.Span.Start) && at.Before(run.Span.End) {
+		if !at.Before(run.Start) && at.Before(run.End) {
 			chosen = append(chosen, i)
 		}
 	}
-	if old, ok := s.objects[run.Span]; ok && w.replaces {
+	if old, ok := s.objects[run.span()]; ok && w.replaces {
 		for _, i := range old {
 			s.copies[i]--
 		}
-		s.again = append(s.again, run.Span)
+		s.again = append(s.again, run.span())
 	}
-	s.objects[run.Span] = chosen
+	s.objects[run.span()] = chosen
 	for _, i := range chosen {
 		s.copies[i]++
 	}
@@ -477,21 +494,21 @@ func (w *world) repaired() (steps int, err error) {
 	if len(w.firings) == 0 {
 		return 0, nil
 	}
-	whole := Span{w.firings[0].Start, w.firings[len(w.firings)-1].End}
+	whole := calendar.Span{Start: w.firings[0].Start, End: w.firings[len(w.firings)-1].End}
 	rows := make([]row, 300)
 	for i := range rows {
 		at := whole.Start.Add(time.Duration(w.Float64() * float64(whole.End.Sub(whole.Start)))).Truncate(w.tick)
 		rows[i] = row{at, at.Add(-time.Duration(w.IntN(10)/9*w.IntN(200)) * w.tick)} // a tenth is late
 	}
-	s := &store{copies: make([]int, len(rows)), objects: map[Span][]int{}}
-	slices.SortFunc(w.runs, func(a, b Export) int { return a.Created.Compare(b.Created) })
+	s := &store{copies: make([]int, len(rows)), objects: map[calendar.Span][]int{}}
+	slices.SortFunc(w.runs, func(a, b Run) int { return a.CreatedAt.Compare(b.CreatedAt) })
 	for _, run := range w.runs {
-		switch run.Outcome {
-		case Completed:
+		switch run.outcome() {
+		case calendar.Completed:
 			s.export(w, rows, run)
-		case RecordsFailed: // all of them
+		case calendar.RecordsFailed: // all of them
 			s.export(w, nil, run)
-			delete(s.objects, run.Span)
+			delete(s.objects, run.span())
 		default:
 		}
 	}
@@ -499,22 +516,22 @@ func (w *world) repaired() (steps int, err error) {
 	s.again = nil
 
 	last := w.phases[len(w.phases)-1]
-	target := Target{Schedule: last.Schedule, Model: events, ObjectStore: w.replaces, HasElsewhere: w.IntN(2) == 0, Line: AgeLineAnywhere, Now: w.now}
-	verdicts := w.rules().Assess(w.history(), whole, w.created, w.runs)
-	plan := target.Plan(verdicts, true)
+	target := target{schedule: last.Schedule, model: calendar.ModelOf("events", "", ""), objectStore: w.replaces, hasElsewhere: w.IntN(2) == 0, line: calendar.AgeLineAnywhere, now: w.now}
+	verdicts := w.rules().assess(w.history(), whole, w.created, w.runs)
+	plan := target.steps(verdicts, true)
 	limit := []time.Duration{6 * day, 8 * day}[w.IntN(2)] // the server's, whatever the plan says
 	for _, step := range plan {
-		choice := AsScheduled
+		how := RowsAsScheduled
 		if step.Start.Before(w.now.Add(-limit)) {
-			choice = ByTimestamp
+			how = RowsByTimestamp
 		}
-		switch step.Way {
-		case WayElsewhere: // its own prefix
-			other := &store{copies: s.copies, objects: map[Span][]int{}}
-			other.export(w, rows, Export{Span: step.Span, Choice: choice})
-		case WayBackfill:
-			for _, x := range backfilled(last.Schedule, step.Span) {
-				s.export(w, rows, Export{Span: x, Choice: choice})
+		switch step.Action {
+		case ActionSecondExport: // its own prefix
+			other := &store{copies: s.copies, objects: map[calendar.Span][]int{}}
+			other.export(w, rows, Run{Start: step.Start, End: step.End, Rows: how})
+		case ActionBackfill:
+			for _, x := range backfilled(last.Schedule, step.span()) {
+				s.export(w, rows, Run{Start: x.Start, End: x.End, Rows: how})
 			}
 		default:
 		}
@@ -538,96 +555,84 @@ func (w *world) repaired() (steps int, err error) {
 }
 
 // backfilled returns the intervals of a backfill: the service begins at its start and adds an interval at a time.
-func backfilled(s Schedule, of Span) (all []Span) {
-	step, _ := Step(s.Interval)
+func backfilled(s calendar.Schedule, of calendar.Span) (all []calendar.Span) {
+	step, _ := calendar.Step(s.Interval)
 	next := func(t time.Time) time.Time { return t.Add(step) }
-	if days, err := s.Days(); err == nil && s.takesDates() {
+	if days, err := s.Days(); err == nil && s.Timezone != "" && (s.Interval == "day" || s.Interval == "week") {
 		date, _ := days.DateOf(of.Start)
 		next = func(time.Time) time.Time {
-			date = date.AddDate(0, 0, days.length())
+			date = date.AddDate(0, 0, int(step/day))
 			return days.Begin(date)
 		}
 	}
 	for at, end := of.Start, next(of.Start); !end.After(of.End); at, end = end, next(end) {
-		all = append(all, Span{at, end})
+		all = append(all, calendar.Span{Start: at, End: end})
 	}
 	return all
 }
 
 // named reports whether a plan says that a row does not come, or the coverage that it is not known, not due or by timestamp.
-func (w *world) named(plan []RepairStep, verdicts []Verdict, r row) bool {
-	isIn := func(x Span) bool { return !r.arrived.Before(x.Start) && r.arrived.Before(x.End) }
-	return slices.ContainsFunc(plan, func(s RepairStep) bool {
-		return isIn(s.Span) && (s.IsOld || s.Way != WayBackfill)
-	}) || slices.ContainsFunc(w.runs, func(run Export) bool { // the coverage after the repair says so
-		return run.Outcome == Completed && run.Choice == ByTimestamp && isIn(run.Span)
-	}) || slices.ContainsFunc(verdicts, func(v Verdict) bool { return isIn(v.Span) && !v.State.IsGap() && v.State != StateCompleted })
+func (w *world) named(plan []gapStep, verdicts []verdict, r row) bool {
+	isIn := func(x calendar.Span) bool { return !r.arrived.Before(x.Start) && r.arrived.Before(x.End) }
+	return slices.ContainsFunc(plan, func(s gapStep) bool {
+		return isIn(s.span()) && (s.isOld || s.Action != ActionBackfill)
+	}) || slices.ContainsFunc(w.runs, func(run Run) bool { // the coverage after the repair says so
+		return run.outcome() == calendar.Completed && run.Rows == RowsByTimestamp && isIn(run.span())
+	}) || slices.ContainsFunc(verdicts, func(v verdict) bool { return isIn(v.due.Span) && !v.State.IsGap() && v.State != StateCompleted })
 }
 
 // doubles reports whether a plan says that a row comes again: its step is by timestamp, or a part of it was covered.
-func (w *world) doubles(plan []RepairStep, r row) bool {
-	isEarly := func(run Export) bool { // came with the rows of another interval, which only a comparison of rows can tell
-		return run.Outcome == Completed && run.Choice == ByTimestamp && !r.happened.Before(run.Span.Start) && r.happened.Before(run.Span.End)
+func (w *world) doubles(plan []gapStep, r row) bool {
+	isEarly := func(run Run) bool { // came with the rows of another interval, which only a comparison of rows can tell
+		return run.outcome() == calendar.Completed && run.Rows == RowsByTimestamp && !r.happened.Before(run.Start) && r.happened.Before(run.End)
 	}
-	return slices.ContainsFunc(w.runs, isEarly) || slices.ContainsFunc(plan, func(s RepairStep) bool {
+	return slices.ContainsFunc(w.runs, isEarly) || slices.ContainsFunc(plan, func(s gapStep) bool {
 		isIn := func(at time.Time) bool { return !at.Before(s.Start) && at.Before(s.End) }
-		return s.IsOld && isIn(r.happened)
+		return s.isOld && isIn(r.happened)
 	})
-}
-
-// A pause before the time since which the settings are known is still a pause.
-func TestAPauseBeforeARunThatDoesNotFit(t *testing.T) {
-	t.Parallel()
-	hourly := Settings{Schedule: Schedule{Interval: "hour"}}
-	paused := hourly
-	paused.Paused = true
-	h := History{Phases: []Phase{{From: hour(0), Settings: hourly}, {From: hour(5), Settings: paused}, {From: hour(9), Settings: hourly}}, IsWhole: true, Paused: hour(5)}
-	scheduled := []Span{{hour(4), hour(5)}, {hour(9), hour(10)}, {hour(10), hour(11).Add(time.Minute)}}
-	dues := h.Dues(Span{hour(4), hour(13)}, hour(0), scheduled)
-	assert.Contains(t, dues, Due{Span{hour(5), hour(9)}, WasPaused})
-}
-
-// A pause soon after another edit stops a run that is late, as a pause alone does.
-func TestAPauseSoonAfterAnEdit(t *testing.T) {
-	t.Parallel()
-	hourly := Settings{Schedule: Schedule{Interval: "hour"}}
-	edited := Settings{Schedule: Schedule{Interval: "hour", Timezone: "Asia/Kolkata"}}
-	paused := edited
-	paused.Paused = true
-	at := func(minutes int) time.Time { return hour(5).Add(time.Duration(minutes) * time.Minute) }
-	h := History{Phases: []Phase{{From: hour(0), Settings: hourly}, {From: at(7), Settings: edited}, {From: at(9), Settings: paused}}, IsWhole: true, Paused: at(9)}
-	dues := h.Dues(Span{hour(3), hour(6)}, hour(0), nil)
-	assert.Contains(t, dues, Due{Span{hour(3), hour(4)}, Expected})
-	assert.Contains(t, dues, Due{Span{hour(4), hour(5)}, WasPaused})
 }
 
 // Where rows are added in several transactions, each attempt of a run that is not over with all rows may leave some.
 func TestLeftovers(t *testing.T) {
 	at := time.Date(2026, 11, 26, 0, 0, 0, 0, time.UTC)
-	hour := NewSpan(at, at.Add(time.Hour))
-	run := func(outcome Outcome, span Span) Export {
-		return Export{ID: uuid.New(), Span: span, Created: at, Outcome: outcome, Attempts: 1}
+	hour, half := calendar.NewSpan(at, at.Add(time.Hour)), calendar.NewSpan(at, at.Add(30*time.Minute))
+	run := func(status hogapi.RunStatus, of calendar.Span) Run {
+		return Run{ID: uuid.New(), Start: of.Start, End: of.End, CreatedAt: at, Status: status, Attempts: 1, Rows: RowsAsScheduled}
 	}
-	again, empty := run(Completed, hour), run(Completed, hour)
-	again.Attempts, empty.IsEmpty = 2, true
-	half := NewSpan(at, at.Add(30*time.Minute))
+	again, empty := run("Completed", hour), run("Completed", hour)
+	again.Attempts, empty.Records = 2, new(int64)
 	for name, tt := range map[string]struct {
-		runs []Export
+		runs []Run
 		want bool
 	}{
-		"none": {nil, false}, "completed": {[]Export{run(Completed, hour)}, false}, "two attempts": {[]Export{again}, true},
-		"failed": {[]Export{run(Failed, hour)}, true}, "cancelled": {[]Export{run(Cancelled, hour)}, true}, "unclear": {[]Export{run(Unclear, hour)}, true},
-		"not billed": {[]Export{run(FailedBilling, hour)}, false}, "failed, then completed": {[]Export{run(Completed, hour), run(Failed, hour)}, true},
-		"billing, then completed": {[]Export{run(Completed, hour), run(FailedBilling, hour)}, false},
-		"completed without rows":  {[]Export{empty, run(Completed, hour)}, false},
-		"two halves":              {[]Export{run(Completed, half), run(Completed, NewSpan(half.End, hour.End))}, false},
-		"a half":                  {[]Export{run(Completed, half)}, false},
-		"a half and a failure":    {[]Export{run(Completed, half), run(Failed, hour)}, true},
-		"of another hour":         {[]Export{run(Completed, hour), run(Failed, NewSpan(hour.End, hour.End.Add(time.Hour)))}, false},
+		"none": {nil, false}, "completed": {[]Run{run("Completed", hour)}, false}, "two attempts": {[]Run{again}, true},
+		"failed": {[]Run{run("Failed", hour)}, true}, "cancelled": {[]Run{run("Cancelled", hour)}, true}, "unclear": {[]Run{run("Doubtful", hour)}, true},
+		"not billed": {[]Run{run("FailedBilling", hour)}, false}, "failed, then completed": {[]Run{run("Completed", hour), run("Failed", hour)}, true},
+		"billing, then completed": {[]Run{run("Completed", hour), run("FailedBilling", hour)}, false},
+		"completed without rows":  {[]Run{empty, run("Completed", hour)}, false},
+		"two halves":              {[]Run{run("Completed", half), run("Completed", calendar.NewSpan(half.End, hour.End))}, false},
+		"a half":                  {[]Run{run("Completed", half)}, false},
+		"a half and a failure":    {[]Run{run("Completed", half), run("Failed", hour)}, true},
+		"of another hour":         {[]Run{run("Completed", hour), run("Failed", calendar.NewSpan(hour.End, hour.End.Add(time.Hour)))}, false},
 	} {
 		for _, inParts := range []bool{true, false} {
-			r := Rules{Now: at.Add(9 * time.Hour), Grace: time.Hour, StuckAfter: time.Hour, InParts: inParts}
-			assert.Equal(t, tt.want && inParts, r.judge([]Due{{Span: hour}}, tt.runs)[0].Leftovers, name)
+			r := rules{now: at.Add(9 * time.Hour), grace: time.Hour, stuckAfter: time.Hour, inParts: inParts}
+			assert.Equal(t, tt.want && inParts, r.judge([]calendar.Due{{Span: hour}}, tt.runs)[0].Leftovers, name)
 		}
+	}
+}
+
+func TestEachRunOfAnExportOfAllRowsCoversThePast(t *testing.T) {
+	noon := time.Date(2024, 3, 1, 12, 0, 0, 0, time.UTC)
+	at := func(hours int) time.Time { return noon.Add(time.Duration(hours) * time.Hour) }
+	r := rules{now: at(9), grace: time.Hour, delay: time.Hour, stuckAfter: time.Hour, coversPast: true}
+	h := calendar.History{Phases: []calendar.Phase{{From: noon, Settings: calendar.Settings{Schedule: calendar.Schedule{Interval: "hour"}}}}, IsWhole: true}
+	run := Run{Start: at(3), End: at(4), CreatedAt: at(4).Add(time.Minute), Status: hogapi.RunStatusCompleted}
+	for i, v := range r.assess(h, calendar.NewSpan(noon, at(6)), noon, []Run{run}) {
+		want := StateCompleted
+		if i > 3 {
+			want = StateNeverScheduled
+		}
+		assert.Equal(t, want, v.State, v.Start)
 	}
 }
