@@ -23,7 +23,7 @@ type Table struct {
 func NewTable(w io.Writer) *Table { return &Table{out: w} }
 
 // Narrow says how the table becomes narrower: first the cells of the flexible columns are cut, to 10 characters, then the
-// optional columns are left out, in their order.
+// optional columns are left out, in their order. Then all cells are cut, to 3 characters, and the last columns are left out.
 func (t *Table) Narrow(flexible, optional []string) *Table {
 	t.flexible, t.optional = flexible, optional
 	return t
@@ -85,18 +85,12 @@ func (t *Table) fitted(width int) string {
 // shrink makes a table that is too wide narrower by a column or a character, and reports whether it could. A width of 0
 // leaves a column out.
 func (t *Table) shrink(names []string, widths []int, isFlexible []bool, width int) bool {
-	const narrowest = 10
-	widest := -1
-	for i, w := range widths {
-		if isFlexible[i] && w > narrowest && (widest < 0 || w > widths[widest]) {
-			widest = i
-		}
-	}
-	switch {
-	case totalOf(widths) <= width:
+	const narrow, narrowest = 10, 3
+	if totalOf(widths) <= width {
 		return false
-	case widest >= 0:
-		widths[widest]--
+	}
+	if i := widest(widths, narrow, isFlexible); i >= 0 {
+		widths[i]--
 		return true
 	}
 	for _, name := range t.optional {
@@ -105,7 +99,28 @@ func (t *Table) shrink(names []string, widths []int, isFlexible []bool, width in
 			return true
 		}
 	}
+	if i := widest(widths, narrowest, nil); i >= 0 {
+		widths[i]--
+		return true
+	}
+	for i, w := range slices.Backward(widths) {
+		if w > 0 {
+			widths[i] = 0
+			return i > 0
+		}
+	}
 	return false
+}
+
+// widest returns the widest column that is wider than a bound, among some or all, or -1.
+func widest(widths []int, bound int, among []bool) int {
+	found := -1
+	for i, w := range widths {
+		if (among == nil || among[i]) && w > bound && (found < 0 || w > widths[found]) {
+			found = i
+		}
+	}
+	return found
 }
 
 // grow gives the room that a column has left to those that were cut.
@@ -143,7 +158,7 @@ func headLines(names []string, widths []int) (lines [][]string) {
 			if n == len(lines) {
 				lines = append(lines, make([]string, len(names)))
 			}
-			lines[n][i] = part
+			lines[n][i] = part // cut where a word is too long
 		}
 	}
 	return lines

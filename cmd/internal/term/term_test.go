@@ -116,4 +116,12 @@ func TestATableFitsTheScreen(t *testing.T) {
 		}
 		assert.NotContains(t, strings.Join(lines, "\n"), c.lacks, "%d", c.width)
 	}
+	for width := 20; width < 55; width++ { // each row stays in one line below the least width too
+		lines := table(width)
+		for _, line := range lines {
+			assert.LessOrEqual(t, Columns(line), width)
+		}
+		assert.Contains(t, lines[len(lines)-2], "…", "%d", width)
+		assert.True(t, strings.HasPrefix(lines[len(lines)-1], "é "), "%d: %q", width, lines)
+	}
 }

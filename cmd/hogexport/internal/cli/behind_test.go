@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -26,9 +27,10 @@ func TestMaxBehind(t *testing.T) {
 	}
 	assert.Equal(t, result{}, check(0), "no export")
 	p.addExport("lake", outage) // an older gap
-	add := func(name string, created time.Time, interval hogapi.Interval, isPaused bool, newest time.Duration) {
+	add := func(name string, created time.Time, interval hogapi.Interval, isPaused bool, newest time.Duration) uuid.UUID {
 		id := project.AddExport(hogapitest.Export{Name: name, Created: created, Interval: interval, Timezone: "UTC", DestinationType: "BigQuery", Integration: 2, Paused: isPaused})
 		project.RunSchedule(id, func(_, end time.Time) (hogapitest.Outcome, bool) { return hogapitest.Outcome{}, now.Sub(end) > newest })
+		return id
 	}
 	add("daily", now.AddDate(0, 0, -9), hogapi.IntervalDay, false, 0)
 	add("paused", now.AddDate(0, 0, -3), hogapi.IntervalHour, true, 48*time.Hour)
@@ -42,9 +44,16 @@ func TestMaxBehind(t *testing.T) {
 	check(0, "--accept", accepting(t, "late", 9, -1))
 	check(0, "daily")
 	p.run(t, "list").out(t, "late BigQuery hour behind")
+	busy := add("busy", now.AddDate(0, 0, -3), hogapi.IntervalHour, false, 0)
 	add("never", now.AddDate(0, 0, -3), hogapi.IntervalHour, false, 999*time.Hour)
 	check(6).err(t, "2 exports are behind", "never", "nothing exported since")
 
+	for i := range maxLatestRuns { // whose newest interval only its runs tell
+		end := now.Add(time.Duration(i-40) * time.Hour).Truncate(time.Hour)
+		project.AddRun(busy, hogapitest.Run{Start: end.Add(-time.Hour), End: end, Created: now, Extra: map[string]any{"backfill": uuid.New()}})
+	}
+	p.server.Script(ops.RunsList, hogapitest.Always(hogapitest.Status(500)))
+	check(7).err(t, "cannot tell whether 1 export is behind", "busy: ", "late", "the newest exported interval ended at") // 7 wins over 6
 	p.server.Script(ops.BatchExportsList, hogapitest.Always(hogapitest.Status(500)))
 	check(7)
 	p.ends(t, 2, "gaps", "--max-behind", "0s")
