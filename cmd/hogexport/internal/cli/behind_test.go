@@ -103,7 +103,7 @@ func TestRepairByTimestamp(t *testing.T) {
 	p.ends(t, 0, "repair", "warehouse", "--plan", file).out(t, "2 planned")
 	plan, _, err := readPlan(file)
 	require.NoError(t, err)
-	assert.Regexp(t, `^Project 1: 1 backfill, 1 backfill BY TIMESTAMP: up to \d+ rows come twice, rows that arrived late do not come. Carry out\?$`, question([]planned{{Plan: plan}}, "1"))
+	assert.Regexp(t, `^Project 1: 1 backfill of about 1,000 rows, 1 backfill BY TIMESTAMP: up to \d+ rows come twice, rows that arrived late do not come. Carry out\?$`, question([]planned{{Plan: plan}}, "1"))
 	p.ends(t, 6, "repair", "--apply", file, "--yes", "--max-rows", "99999").out(t, "left out, since --yes was given without --by-timestamp", "1 done")
 	assert.Len(t, p.server.Calls("backfills.create"), 1)
 	p.ends(t, 0, "repair", "--apply", file, "--yes", "--max-rows", "99999", "--by-timestamp").out(t, "is exported")

@@ -6,6 +6,10 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/google/uuid"
+
+	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/cmd/internal/page"
 	"github.com/hogapi/hogapi/cmd/internal/progress"
 	"github.com/hogapi/hogapi/cmd/internal/shell"
 	"github.com/hogapi/hogapi/coverage"
@@ -47,6 +51,7 @@ func takeByTimestamp(plan *coverage.Plan) {
 func question(plans []planned, project string) string {
 	kinds := map[coverage.Action]int{}
 	old, rows, isKnown, mergesAll := 0, int64(0), true, true
+	young, isYoungKnown := int64(0), true
 	for _, plan := range plans {
 		for _, s := range plan.Steps {
 			switch {
@@ -59,15 +64,22 @@ func question(plans []planned, project string) string {
 				}
 			default:
 				kinds[s.Action]++
+				if isYoungKnown = isYoungKnown && (s.Action != coverage.ActionBackfill || s.Estimate != nil); s.Estimate != nil {
+					young += *s.Estimate
+				}
 			}
 		}
 	}
 	var parts []string
 	for _, action := range []coverage.Action{coverage.ActionCancel, coverage.ActionBackfill, coverage.ActionSecondExport, coverage.ActionUnpause} {
 		if n := kinds[action]; n > 0 {
-			parts = append(parts, plural(n, map[coverage.Action]string{
+			text := plural(n, map[coverage.Action]string{
 				coverage.ActionCancel: "cancel", coverage.ActionBackfill: "backfill", coverage.ActionSecondExport: "second export", coverage.ActionUnpause: "unpause",
-			}[action]))
+			}[action])
+			if action == coverage.ActionBackfill && isYoungKnown {
+				text += " of about " + page.Plural(young, "row", "rows")
+			}
+			parts = append(parts, text)
 		}
 	}
 	if old > 0 {
@@ -127,7 +139,7 @@ func (r *repair) bound(plans ...planned) error {
 			what = "the plans export"
 		}
 		return &shell.Fault{
-			Code: shell.CodeRejects, Text: fmt.Sprintf("%s %s rows again, more than --max-rows %s", what, progress.Number(rows), progress.Number(r.maxRows)),
+			Code: shell.CodeRejects, Text: fmt.Sprintf("%s about %s rows again, more than --max-rows %s", what, progress.Number(rows), progress.Number(r.maxRows)),
 			Todo: "look at the plan, and raise --max-rows if it is right; nothing was changed",
 		}
 	}
@@ -145,6 +157,50 @@ func rowsOf(plans []planned) (n int64, unknown *coverage.Step) {
 				return 0, &s
 			}
 			n += *s.Estimate
+		}
+	}
+	return n, nil
+}
+
+// checkCame ends a repair of which more rows came than the plan said, before it begins a step that may pass --max-rows.
+func (r *repair) checkCame(ctx context.Context, client *hogapi.Client, plan *coverage.Plan) error {
+	if r.maxRows <= 0 || count(plan, coverage.StepDone) == 0 {
+		return nil
+	}
+	came, err := rowsThatCame(ctx, client, plan)
+	if err != nil {
+		return err
+	}
+	rest, unknown := rowsOf([]planned{{Plan: plan}})
+	if unknown != nil || came+rest <= r.maxRows {
+		return nil
+	}
+	return &shell.Fault{
+		Code: shell.CodeRejects,
+		Text: fmt.Sprintf("%s rows came so far, and about %s of the other steps would come: more than --max-rows %s", progress.Number(came), progress.Number(rest), progress.Number(r.maxRows)),
+		Todo: "the other steps were not begun: run the same command again with a larger --max-rows, which continues",
+	}
+}
+
+// rowsThatCame returns how many rows the runs of the steps of a plan have exported since it was made.
+func rowsThatCame(ctx context.Context, client *hogapi.Client, plan *coverage.Plan) (n int64, err error) {
+	steps := map[uuid.UUID][]coverage.Step{} // by export
+	for _, s := range plan.Steps {
+		if s.Ticket != nil {
+			steps[s.Ticket.ExportID] = append(steps[s.Ticket.ExportID], s)
+		}
+	}
+	for id, mine := range steps {
+		for run, err := range client.Runs.All(ctx, id, &hogapi.RunListOptions{After: plan.PlannedAt}) {
+			if err != nil {
+				return 0, err
+			}
+			isOf := func(s coverage.Step) bool {
+				return run.DataIntervalStart != nil && !run.DataIntervalStart.Before(s.Start) && !run.DataIntervalEnd.After(s.End)
+			}
+			if run.RecordsCompleted != nil && slices.ContainsFunc(mine, isOf) {
+				n += *run.RecordsCompleted
+			}
 		}
 	}
 	return n, nil

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -80,6 +81,7 @@ type judged struct {
 	known  []acceptance
 	open   []coverage.Gap // the others
 	handle string         // what names the export in a command
+	target string         // the destination with its bucket or table
 	began  time.Time      // of the export
 }
 
@@ -128,7 +130,7 @@ func (g *gaps) run(ctx context.Context, names []string) error {
 			return err
 		}
 		all = append(all, judge(before(c, to), known))
-		all[i].handle, all[i].began = handles[i], exports[i].CreatedAt
+		all[i].handle, all[i].began, all[i].target = handles[i], exports[i].CreatedAt, target(&exports[i])
 	}
 	if g.report != "" {
 		if err := writePage(g.report, g.project(), all); err != nil {
@@ -165,7 +167,7 @@ func judge(c *coverage.Coverage, known []acceptance) judged {
 // print writes the calendar, the gaps and the verdict.
 func (j *judged) print(w io.Writer) {
 	c := j.Coverage
-	fmt.Fprintf(w, "%s: %s to %s, every %s\n\n", term.Line(c.Name), c.Model, c.Destination, every(string(c.Interval)))
+	fmt.Fprintln(w, term.Flow(fmt.Sprintf("%s: %s to %s, every %s (%s)\n", term.Line(c.Name), c.Model, term.Line(cmp.Or(j.target, string(c.Destination))), every(string(c.Interval)), c.ExportID.String()[:minID])))
 	printCalendar(w, c)
 	fmt.Fprintln(w)
 	if len(j.open)+len(j.Accepted) > 0 {
@@ -226,7 +228,12 @@ func (j *judged) window() string {
 			last = x.End
 		}
 	}
-	text := fmt.Sprintf("%s to %s UTC (%s", first.UTC().Format(clock), last.UTC().Format(clock), span(last.Sub(first)))
+	const day = 24 * time.Hour
+	length := last.Sub(first)
+	if length > 2*day {
+		length = length.Round(day)
+	}
+	text := fmt.Sprintf("%s to %s UTC (%s", first.UTC().Format(clock), last.UTC().Format(clock), span(length))
 	if j.began.Before(first) && !j.began.IsZero() {
 		text += "; the export began " + j.began.UTC().Format(time.DateOnly)
 	}

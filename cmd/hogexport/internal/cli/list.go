@@ -17,7 +17,6 @@ import (
 	"github.com/hogapi/hogapi/cmd/internal/shell"
 	"github.com/hogapi/hogapi/cmd/internal/term"
 	"github.com/hogapi/hogapi/coverage"
-	intervals "github.com/hogapi/hogapi/internal/coverage"
 )
 
 type list struct {
@@ -84,6 +83,9 @@ func (l *list) run(ctx context.Context) error {
 			return err
 		}
 	}
+	for i := range found {
+		found[i].paused = found[i].pausedBy(&exports[i])
+	}
 	if l.JSON {
 		return json.NewEncoder(l.Out).Encode(found)
 	}
@@ -140,7 +142,7 @@ func (l *list) table(found []status, ids map[uuid.UUID]string, from, now time.Ti
 	isBound, isLater := false, false
 	for i := range found {
 		if text := found[i].note(); text != "" {
-			fmt.Fprintln(l.Out, term.Flow(term.Line(found[i].Name)+": "+text))
+			fmt.Fprintln(l.Out, term.Flow(ids[found[i].ID]+" "+term.Line(found[i].Name)+": "+text))
 		}
 		isBound = isBound || found[i].IsAtLeast && found[i].State != statePaused
 		isLater = isLater || found[i].MayBeLater
@@ -187,10 +189,8 @@ func (s *status) note() string {
 		failed = "; last error: " + term.Line(s.LastError)
 	}
 	switch {
-	case s.State == statePaused && s.Failures >= intervals.PauseAfter && s.PausedSince != nil:
-		return fmt.Sprintf("paused since %s UTC, probably by the service after %s%s", s.PausedSince.Format(clock), plural(s.Failures, "failed run"), failed)
-	case s.State == statePaused && s.PausedSince != nil:
-		return "paused since " + s.PausedSince.Format(clock) + " UTC" + failed
+	case s.paused != "":
+		return s.paused + failed
 	case s.StuckSince != nil:
 		return fmt.Sprintf("the run of %s to %s is under way since %s UTC; newer runs go on. Why: hogexport logs %s --run %s", s.StuckFrom.Format(clock), s.StuckTo.Format(clock), s.StuckSince.Format(clock), s.ID.String()[:minID], s.StuckRun)
 	case s.State == stateFailing:

@@ -140,3 +140,47 @@ func TestCompletion(t *testing.T) {
 	p.env["POSTHOG_PROJECT_ID"] = "99999"
 	assert.Equal(t, ":4\n", p.run(t, "__complete", "gaps", "").stdout)
 }
+
+// A plan says before the question that it will be refused, and who has paused the export, which stays paused unless told.
+func TestPlanWarns(t *testing.T) {
+	t.Parallel()
+	p := newProgram(t)
+	project, now := p.server.Project(hogapitest.DefaultProject), time.Now().UTC()
+	add := func(name string, paused time.Time) {
+		id := project.AddExport(hogapitest.Export{
+			Name: name, Created: now.AddDate(0, 0, -40), Model: hogapi.ModelPersons, Interval: hogapi.IntervalWeek, Timezone: "UTC", DestinationType: "BigQuery", Integration: 2, Paused: !paused.IsZero(), LastPaused: paused,
+		})
+		for i := range 4 {
+			end := now.Truncate(24*time.Hour).AddDate(0, 0, -int(now.Weekday())-7*i)
+			status := hogapi.RunStatusFailed
+			if i == 3 {
+				status = hogapi.RunStatusCompleted
+			}
+			project.AddRun(id, hogapitest.Run{Status: status, Error: "no such dataset", Start: end.AddDate(0, 0, -7), End: end, Created: now.Add(time.Duration(-i) * time.Hour)})
+		}
+	}
+	add("failing", time.Time{})
+	add("by the service", now.Add(time.Minute))
+	add("by a person", now.AddDate(0, 0, -3))
+	refused := "repair refuses this plan now: 3 of the newest 4 runs have failed, and one more failure would pause the export and cancel the backfill."
+	p.ends(t, 0, "repair", "failing", "--dry-run").out(t, refused, "repair when newer runs have completed. Last error: no such dataset")
+	p.ends(t, 0, "repair", "by the service", "--dry-run").out(t, refused, "after hogexport unpause", "by the service after 3 failed runs: repair leaves that as it is without --unpause")
+	p.ends(t, 0, "repair", "by a person", "--dry-run").out(t, refused, "paused since "+now.AddDate(0, 0, -3).Format(clock)+" UTC, by a person: repair leaves")
+	p.run(t, "list").out(t, "by a person: paused since", ", by a person", "by the service: paused since", "by the service after 3")
+}
+
+// --max-rows counts what came: where it is more than the plan said, the next step is not begun. A larger number continues.
+func TestRepairCountsWhatCame(t *testing.T) {
+	t.Parallel()
+	p := newProgram(t)
+	id := p.addExport("warehouse", broken)
+	p.server.Project(hogapitest.DefaultProject).SetRecords(id, func(time.Time, time.Time) int { return 1500 })
+	repair := func(code int, rows string) result {
+		return p.ends(t, code, "repair", "warehouse", "--yes", "--max-rows", rows)
+	}
+	repair(3, "4000").err(t, "4,500 rows came so far, and about 1,000 of the other steps would come: more than --max-rows 4,000", "were not begun", "larger --max-rows, which continues")
+	assert.Len(t, p.server.Calls(ops.BackfillsCreate), 1)
+	repair(3, "5499").err(t, "continue the repair", "4,500 rows came so far")
+	repair(0, "5500").out(t, "2 done", "is exported")
+	assert.Len(t, p.server.Calls(ops.BackfillsCreate), 2)
+}

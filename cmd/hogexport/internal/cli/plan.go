@@ -36,7 +36,8 @@ var inFlags = strings.NewReplacer(
 
 // printPlan writes a plan for people: its steps, what comes twice, and until when it must begin.
 func printPlan(w io.Writer, plan *coverage.Plan) {
-	fmt.Fprintf(w, "repair of %s, planned at %s UTC\n\n", term.Line(plan.Name), plan.PlannedAt.Format(clock))
+	schedule, _, _ := strings.Cut(plan.Schedule, ",")
+	fmt.Fprintln(w, term.Flow(fmt.Sprintf("repair of %s (%s, %s), planned at %s UTC\n", term.Line(plan.Name), plan.ExportID.String()[:minID], schedule, plan.PlannedAt.Format(clock))))
 	if len(plan.Steps) == 0 {
 		fmt.Fprintln(w, "nothing to repair")
 	} else {
@@ -50,7 +51,7 @@ func printPlan(w io.Writer, plan *coverage.Plan) {
 	}
 	for i, command := range downloads(plan) {
 		if i == 0 {
-			fmt.Fprintln(w, term.Flow("Rows that no backfill brings. A download is billed like an export; how many rows it has is known only afterwards, and you load its files yourself:"))
+			fmt.Fprintln(w, term.Flow("Rows that arrived late, or that no step brings: only a download has them. It is billed like an export, and you load its files yourself:"))
 		}
 		fmt.Fprintln(w, term.Command("  "+command))
 	}
@@ -81,8 +82,11 @@ func printSteps(w io.Writer, plan *coverage.Plan) {
 		s := &plan.Steps[i]
 		text := cmp.Or(s.Result, s.Note)
 		switch {
-		case s.Action == coverage.ActionSecondExport && !strings.Contains(text, s.Prefix):
-			text += "; its prefix: " + s.Prefix
+		case s.Action == coverage.ActionSecondExport:
+			if !strings.Contains(text, s.Prefix) {
+				text += "; its prefix: " + s.Prefix
+			}
+			text += "; rows that arrived late never come in it"
 		case s.Request != nil:
 			text += "; this repair writes nothing for it. A second export with credentials of your own could, by timestamp: --json has the request"
 		}
@@ -139,6 +143,12 @@ func twice(plan *coverage.Plan) string {
 	switch {
 	case scheduled+other == 0:
 		return ""
+	case modelOf(plan) == hogapi.ModelPersons:
+		return "Rows that come twice: none, since the table keeps one row of each person, by team and distinct id."
+	case modelOf(plan) == hogapi.ModelSessions:
+		return "Rows that come twice: none, since the table keeps one row of each session."
+	case modelOf(plan) == hogapi.ModelHogQL:
+		return "Rows that come twice: as the query says; none, if the export merges by a primary key."
 	case plan.MergesByUUID:
 		return "Rows that come twice: none, since the table keeps one row of each uuid."
 	case other > 0:
@@ -157,12 +167,21 @@ func isObjectStore(plan *coverage.Plan) bool {
 	return intervals.IsObjectStore(kind)
 }
 
-// downloads returns the commands that get the rows of the steps that are left.
+// modelOf returns the model of the export of a plan.
+func modelOf(plan *coverage.Plan) hogapi.Model {
+	_, of, _ := strings.Cut(plan.Schedule, " of ")
+	model, _, _ := strings.Cut(of, " to ")
+	return hogapi.Model(model)
+}
+
+// downloads returns the commands that get the rows of the steps that are left, and the late rows of those by timestamp.
 func downloads(plan *coverage.Plan) (commands []string) {
 	for _, s := range plan.Steps {
 		times := s.Left
+		isByTimestamp := s.Rows == coverage.RowsByTimestamp && slices.Contains([]coverage.Action{coverage.ActionBackfill, coverage.ActionSecondExport}, s.Action)
+		isLeft := s.State == coverage.StepLeft && (s.Action == coverage.ActionDownload || strings.Contains(s.Result+s.Note, "coverage.DownloadRange"))
 		switch {
-		case s.State != coverage.StepLeft || s.Action != coverage.ActionDownload && !strings.Contains(s.Result+s.Note, "coverage.DownloadRange"):
+		case !isLeft && (!isByTimestamp || s.State == coverage.StepCovered):
 			continue
 		case len(times) == 0:
 			times = []hogapi.BackfillPart{{Start: s.Start, End: s.End}}
@@ -176,7 +195,7 @@ func downloads(plan *coverage.Plan) (commands []string) {
 
 // deadline returns the time at which a planned step is first too old to be exported as the schedule would have, and its begin.
 func deadline(plan *coverage.Plan) (begin, first time.Time) {
-	if !strings.Contains(plan.Schedule, " of events to ") {
+	if modelOf(plan) != hogapi.ModelEvents {
 		return begin, first // other rows have no age line
 	}
 	interval, _, _ := strings.Cut(plan.Schedule, " of ")
@@ -266,7 +285,7 @@ func checkReplaced(path string, plan *coverage.Plan) error {
 		return err
 	case old.ExportID != plan.ExportID:
 		return shell.UsageError(path+" has the plan of another export: "+term.Line(old.Name), "give --plan another FILE")
-	case stepsLeft(old) > 0 && count(old, coverage.StepBegun, coverage.StepFailed, coverage.StepDone) > 0:
+	case isUnderWay(old):
 		return &shell.Fault{
 			Code: shell.CodeUsage, Text: path + " has a plan that is under way", Todo: "give --plan another FILE",
 			Next: []shell.Step{{Text: "Or continue it with:", Command: "hogexport repair --apply " + shell.Quoted(path)}},
@@ -277,6 +296,11 @@ func checkReplaced(path string, plan *coverage.Plan) error {
 
 // stepsLeft counts the steps that a repair carries out.
 func stepsLeft(plan *coverage.Plan) int { return count(plan, left...) }
+
+// isUnderWay reports whether a repair has begun a plan and not finished it.
+func isUnderWay(plan *coverage.Plan) bool {
+	return stepsLeft(plan) > 0 && count(plan, coverage.StepBegun, coverage.StepFailed, coverage.StepDone) > 0
+}
 
 // left are the states of steps that a repair carries out.
 var left = []coverage.StepState{coverage.StepPlanned, coverage.StepBegun, coverage.StepFailed}

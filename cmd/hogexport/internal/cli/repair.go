@@ -83,7 +83,7 @@ continues.`,
 	f.StringVar(&r.apply, "apply", "", "carry out the plan of a `FILE` that --plan has written")
 	f.BoolVar(&r.yes, "yes", false, "do not ask; needs --max-rows, and leaves backfills by timestamp out")
 	f.BoolVar(&r.byTimestamp, "by-timestamp", false, "with --yes, also carry out backfills that choose rows by timestamp: rows may come twice, and rows that arrived late do not come")
-	f.Int64Var(&r.maxRows, "max-rows", 0, "refuse plans that export more than this `NUMBER` of rows again, by their estimates, or a number that is not known; downloads do not count")
+	f.Int64Var(&r.maxRows, "max-rows", 0, "refuse plans that export about more than this `NUMBER` of rows again, or a number that is not known, and begin no further step when more came; downloads do not count")
 	f.BoolVar(&r.unpause, "unpause", false, "also unpause the export at the end; unpausing exports no rows again")
 	f.StringVar(&r.accept, "accept", "", "a `FILE` with the gaps that are known, which are left as they are: see hogexport gaps --help")
 	f.BoolVar(&r.unknown, "include-unknown", false, "also export intervals again of which nobody can tell whether they are exported")
@@ -246,7 +246,7 @@ func (r *repair) planOf(ctx context.Context, client *hogapi.Client, export *hoga
 	if err == nil {
 		r.leaveKnown(plan)
 	}
-	if p.text = text; err == nil && count(plan, coverage.StepBegun, coverage.StepFailed) > 0 && r.plan == "" {
+	if p.text = text; err == nil && isUnderWay(plan) && r.plan == "" {
 		r.Note("continue the repair that was planned at " + plan.PlannedAt.Format(clock) + " UTC and not finished")
 		p.Plan = plan
 		return p, nil
@@ -264,6 +264,7 @@ func (r *repair) planOf(ctx context.Context, client *hogapi.Client, export *hoga
 	})
 	if err == nil {
 		estimate(p.Plan, c, export.LatestRuns)
+		p.Notes = append(warnings(p.Plan, c, export), p.Notes...)
 	}
 	return p, err
 }
@@ -356,8 +357,15 @@ func (r *repair) carryOut(ctx context.Context, client *hogapi.Client, p planned)
 	plan := p.Plan
 	meter := r.Meter()
 	defer meter.End()
+	begun := count(plan, coverage.StepBegun)
 	save := func(plan *coverage.Plan) error {
 		meter.Phase("repair: " + doneOf(plan))
+		was := begun
+		if begun = count(plan, coverage.StepBegun); begun > was {
+			if err := r.checkCame(ctx, client, plan); err != nil {
+				return err
+			}
+		}
 		return savePlan(p.file, plan)
 	}
 	if err := save(plan); err != nil {

@@ -37,6 +37,7 @@ type status struct {
 	Gaps         *int       `json:"gaps,omitempty"`
 
 	target string // the destination with its bucket or table
+	paused string // since when, and by whom it is
 }
 
 const (

@@ -1,0 +1,49 @@
+package cli
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/coverage"
+	intervals "github.com/hogapi/hogapi/internal/coverage"
+)
+
+// warnings say what a person should know before a plan is carried out: that it will be refused, and who has paused the export.
+func warnings(plan *coverage.Plan, c *coverage.Coverage, e *hogapi.BatchExport) (texts []string) {
+	s := statusOf(e, e.LatestRuns, plan.PlannedAt)
+	s.addKnown(c, e)
+	isBackfill := slices.ContainsFunc(plan.Steps, func(s coverage.Step) bool {
+		return s.State == coverage.StepPlanned && s.Action == coverage.ActionBackfill
+	})
+	if s.Failures >= intervals.PauseAfter-1 && isBackfill {
+		text := fmt.Sprintf("repair refuses this plan now: %d of the newest %d runs have failed, and one more failure would pause the export and cancel the backfill. Remove the cause, and repair when newer runs have completed",
+			s.Failures, intervals.PauseWindow(s.Interval))
+		if e.Paused {
+			text += ", after hogexport unpause"
+		}
+		texts = append(texts, text+". Last error: "+cmp.Or(s.LastError, "not known"))
+	}
+	if by := s.pausedBy(e); by != "" {
+		texts = append(texts, by+": repair leaves that as it is without --unpause")
+	}
+	return texts
+}
+
+// pausedBy says who has paused an export, as far as its runs tell: the service does so as soon as a run has failed.
+func (s *status) pausedBy(e *hogapi.BatchExport) string {
+	if s.PausedSince == nil || s.State != statePaused {
+		return ""
+	}
+	const soon = 5 * time.Minute
+	hasEnded := func(run hogapi.Run) bool {
+		return run.Status == hogapi.RunStatusFailed && s.PausedSince.Sub(run.LastUpdatedAt).Abs() < soon
+	}
+	since := "paused since " + s.PausedSince.Format(clock) + " UTC"
+	if s.Failures >= intervals.PauseAfter && slices.ContainsFunc(e.LatestRuns, hasEnded) {
+		return since + ", by the service after " + plural(s.Failures, "failed run")
+	}
+	return since + ", by a person"
+}
