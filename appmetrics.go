@@ -228,8 +228,8 @@ func (s *AppMetricsService) HistoricalExports(
 	return fetchRows[HistoricalExport](ctx, s.client, r, options, "results")
 }
 
-// HistoricalExport returns one historical export with its counts. For an unknown job, the error is
-// [ErrServer].
+// HistoricalExport returns one historical export with its counts. For an unknown job, the service
+// answers with status 500.
 //
 // GET /app_metrics/{plugin_config_id}/historical_exports/{id}/, scope plugin:read.
 func (s *AppMetricsService) HistoricalExport(

@@ -89,7 +89,7 @@ type BackfillListOptions struct {
 // not take one of them for the new backfill. If one fails, Backfill sends nothing. If the outcome of its own call is
 // unknown, as with the 500 that the service may give to a range asked for twice at once, it is not repeated: Backfill
 // returns the ticket with the [*OutcomeUnknownError], and Wait finds out whether the backfill began.
-// [ErrTooManyBackfills] means that other backfills must end first.
+// [CodeTooManyBackfills] means that other backfills must end first.
 //
 // POST /batch_exports/{batch_export_id}/backfills/ or, on older servers, /batch_exports/{id}/backfill/, scope
 // batch_export:write.

@@ -6,8 +6,11 @@ import (
 	"slices"
 	"time"
 
+	"github.com/google/uuid"
+
 	"github.com/hogapi/hogapi/destination"
 	"github.com/hogapi/hogapi/internal/coverage"
+	"github.com/hogapi/hogapi/internal/endpoints"
 	"github.com/hogapi/hogapi/internal/mask"
 	"github.com/hogapi/hogapi/internal/outgoing"
 )
@@ -17,18 +20,18 @@ import (
 // form. The zero value is unset, and calls refuse it.
 type Timestamp struct{ bound coverage.Bound }
 
-// Date returns a calendar date in the export's timezone. A call refuses a date that does not exist, such as
+// AtDate returns a calendar date in the export's timezone. A call refuses a date that does not exist, such as
 // February 30.
-func Date(year int, month time.Month, day int) Timestamp {
+func AtDate(year int, month time.Month, day int) Timestamp {
 	return Timestamp{coverage.CalendarDate(year, month, day)}
 }
 
-// At returns an instant, which is sent in UTC. For the zero time it returns an unset Timestamp.
-func At(t time.Time) Timestamp { return Timestamp{coverage.Instant(t)} }
+// AtTime returns an instant, which is sent in UTC. For the zero time it returns an unset Timestamp.
+func AtTime(t time.Time) Timestamp { return Timestamp{coverage.Instant(t)} }
 
-// Beginning returns the start of a backfill that includes the oldest data. It is sent as null. Newer servers refuse it
+// AtBeginning returns the start of a backfill that includes the oldest data. It is sent as null. Newer servers refuse it
 // unless PostHog has enabled it for the team.
-func Beginning() Timestamp { return Timestamp{coverage.Beginning()} }
+func AtBeginning() Timestamp { return Timestamp{coverage.Beginning()} }
 
 // CaughtUp returns the open end of a backfill that runs until it has caught up with the schedule, and then unpauses the
 // export. Without an event since Start, nothing runs and the export stays paused. The service takes it, as null, only for
@@ -41,7 +44,7 @@ func (ts Timestamp) IsZero() bool { return ts.bound.IsUnset() }
 // IsDate reports whether the Timestamp is a date.
 func (ts Timestamp) IsDate() bool { return ts.bound.IsDate() }
 
-// IsBeginning reports whether the Timestamp is [Beginning].
+// IsBeginning reports whether the Timestamp is [AtBeginning].
 func (ts Timestamp) IsBeginning() bool { return ts.bound.IsBeginning() }
 
 // IsCaughtUp reports whether the Timestamp is [CaughtUp].
@@ -62,7 +65,7 @@ func (ts Timestamp) MarshalJSON() ([]byte, error) { return ts.bound.MarshalJSON(
 func (ts *Timestamp) UnmarshalJSON(b []byte) error { return ts.bound.UnmarshalJSON(b) }
 
 // BackfillRange is the range of a backfill, from Start up to, but not including, End. Both are dates or both
-// are instants; only Start may be [Beginning], and only End [CaughtUp].
+// are instants; only Start may be [AtBeginning], and only End [CaughtUp].
 type BackfillRange struct {
 	Start Timestamp `json:"start_at,omitzero"`
 	End   Timestamp `json:"end_at,omitzero"`
@@ -169,4 +172,69 @@ func (e *BatchExport) refuseOld(line coverage.AgeLine, first coverage.Span, t Ba
 		Events: cmp.Or(e.Model, ModelEvents) == ModelEvents, Weekly: e.Interval == IntervalWeek, Destination: string(e.Destination.Type),
 		First: first, Requested: t.RequestedAt, End: t.EndAt.Time(), Unpaused: t.Unpaused,
 	})
+}
+
+// unpauseWithBackfill first reads the time of the export's last pause, where the backfill begins.
+func (s *BatchExportsService) unpauseWithBackfill(ctx context.Context, r request, id uuid.UUID, accepts bool, options []CallOption) (*BackfillTicket, error) {
+	reads := append(slices.Clip(options), onlyHeader)
+	export, err := s.Get(ctx, id, reads...)
+	t := BackfillTicket{ExportID: id, Unpaused: true}
+	if err == nil && export.Paused {
+		var refusal *InputError
+		if refusal, err = s.checkLastPause(ctx, export, reads); refusal != nil {
+			return nil, refused(r.op.Name, refusal)
+		}
+		t.StartAt = AtTime(orDefault(export.LastPausedAt))
+	}
+	if err != nil {
+		return nil, beforeSending(r.op.Name, err)
+	}
+	if t, err = s.client.newTicket(ctx, r.op.Name, t, options); err != nil {
+		return nil, err
+	}
+	if export.Paused && !accepts {
+		whole, _ := export.schedule().Whole(coverage.NewSpan(t.StartAt.Time(), t.RequestedAt))
+		first := export.schedule().First(coverage.Range{Start: coverage.Instant(whole.Start)})
+		if refusal := export.refuseOld(s.client.ageLine(t.hasRecords()), first, t); refusal != nil {
+			return nil, refused(r.op.Name, refusal)
+		}
+	}
+	r.body = map[string]bool{"backfill": true}
+	r.op.Replay = endpoints.Never
+	began := time.Now()
+	err = s.client.call(ctx, r, nil, options...)
+	if !export.Paused {
+		return nil, err
+	}
+	end := t.RequestedAt.Add(time.Since(began) + time.Second) // RequestedAt is in whole seconds
+	if !end.After(t.StartAt.Time()) {
+		end = t.StartAt.Time().Add(time.Second) // by another clock
+	}
+	t.EndAt = AtTime(end)
+	return t.result(err)
+}
+
+// checkLastPause refuses a backfill since the last pause, where the service knows none or only an earlier one: it would
+// export the whole history, or rows a second time. An update that pauses an export does not set last_paused_at.
+func (s *BatchExportsService) checkLastPause(ctx context.Context, e *BatchExport, options []CallOption) (*InputError, error) {
+	const field, instead = "UnpauseOptions.Backfill", ". Unpause without a backfill, and then call coverage.MakePlan, or Backfill with a range"
+	known := orDefault(e.LastPausedAt).UTC()
+	if known.IsZero() {
+		return outgoing.Refuse(field, "true", "an export with a last_paused_at: from this one, the service would export and bill the whole history"+instead), nil
+	}
+	line := known.Add(coverage.ClocksApart)
+	if !e.LastUpdatedAt.After(line) {
+		return nil, nil
+	}
+	h, _, err := s.client.history(ctx, e, options)
+	since, ok := h.PausedSince()
+	switch {
+	case err != nil || ok && !since.After(line):
+		return nil, err
+	case ok:
+		return outgoing.Refuse(field, "true", "an export whose last_paused_at is its last pause: it was paused by an update at "+outgoing.Time(since)+
+			", and the service would begin at the pause before, at "+outgoing.Time(known)+instead), nil
+	}
+	return outgoing.Refuse(field, "true", "an export that was not changed since its last_paused_at, "+outgoing.Time(known)+
+		", or a key that may read the activity log: an update may have paused it later, and the service would export rows again"+instead), nil
 }

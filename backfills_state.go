@@ -78,19 +78,16 @@ func (s *BackfillState) span(why BackfillReason) string {
 	return text
 }
 
-// BackfillError is the error of a backfill or a retry that is over and has not exported its whole range. It wraps a
-// [*RunError] for each run that did not complete. It matches [ErrRunFailed] if a run or the backfill itself failed,
-// [ErrRunCancelled] if a run or the backfill was cancelled, [ErrRecordsFailed] if a run completed with failed
-// records, [ErrLeftOut] if the backfill began later than asked and may lack rows, [ErrNoRuns] if no run began, and
-// [ErrOutcomeUnknown] if nothing shows that the backfill began. It can match several of them. State.NotExported is the
-// list of what is missing.
+// BackfillError is a backfill or a retry that is over and has not exported its whole range. It wraps a [*RunError] for
+// each run that did not complete, and so matches the sentinels of these runs, or of the backfill itself. It matches
+// [ErrOutcomeUnknown] if nothing shows that the backfill began. State.NotExported is the list of what is missing.
 type BackfillError struct {
 	ExportID uuid.UUID
 	State    *BackfillState
 
-	of        string // the retry; empty for a backfill
-	reason    string
-	sentinels []error
+	of       string // the retry; empty for a backfill
+	reason   string
+	sentinel error // may be nil
 }
 
 // Error names the backfill or the retry, and the reason.
@@ -98,9 +95,11 @@ func (e *BackfillError) Error() string {
 	return fmt.Sprintf("hogapi: %s: %s", cmp.Or(e.of, "backfill of export "+e.ExportID.String()), e.reason)
 }
 
-// Unwrap returns the sentinels, and an error for each run that did not complete.
-func (e *BackfillError) Unwrap() []error {
-	all := slices.Clone(e.sentinels)
+// Is matches the sentinel of the backfill.
+func (e *BackfillError) Is(target error) bool { return target != nil && target == e.sentinel }
+
+// Unwrap returns an error for each run that did not complete.
+func (e *BackfillError) Unwrap() (all []error) {
 	for i := range e.State.Runs {
 		if run := &e.State.Runs[i]; run.endedBadly() {
 			all = append(all, &RunError{Run: run})
@@ -117,25 +116,16 @@ func (s *BackfillState) judge(t *BackfillTicket) error {
 	}
 	row, isNew, noRuns := s.Backfill, t.Baseline != nil && !t.Baseline.OfRuns, len(s.Runs) == 0
 	leftOut, open, rest := s.span(BackfillLeftOut), s.span(BackfillNoRun), s.span(BackfillNoInterval)
-	if leftOut != "" {
-		e.sentinels = append(e.sentinels, ErrLeftOut)
-	}
-	if noRuns {
-		e.sentinels = append(e.sentinels, ErrNoRuns)
-	}
 	switch {
 	case s.Failed > 0:
 		first := &s.Runs[slices.IndexFunc(s.Runs, func(r Run) bool { return r.endedBadly() })]
-		e.reason = fmt.Sprintf("%d of %d runs did not complete with all records; the first: %s", s.Failed, len(s.Runs), first.ending())
+		e.reason = fmt.Sprintf("%d of %d runs did not complete with all records; the first: run %s %s", s.Failed, len(s.Runs), first.ID, first.ending())
 	case row != nil && row.Status != RunStatusCompleted:
-		e.reason, e.sentinels = "ended as "+mask.Clean(string(row.Status)), nil
-		if sentinel := row.Status.sentinel(); sentinel != nil {
-			e.sentinels = []error{sentinel}
-		}
+		e.reason, e.sentinel = "ended as "+mask.Clean(string(row.Status)), row.Status.sentinel()
 	case row == nil && noRuns && t.OutcomeUnknown:
-		e.reason, e.sentinels = "nothing shows that it began: most likely the request had no effect", []error{ErrOutcomeUnknown}
+		e.reason, e.sentinel = "nothing shows that it began: most likely the request had no effect", ErrOutcomeUnknown
 	case row == nil && noRuns && isNew:
-		e.reason, e.sentinels = "the service accepted it, but shows no record of it: follow the same ticket again later", []error{ErrOutcomeUnknown}
+		e.reason, e.sentinel = "the service accepted it, but shows no record of it: follow the same ticket again later", ErrOutcomeUnknown
 	case row == nil && noRuns:
 		e.reason = "no run began: the range held no records or no whole interval, or the service is slow; follow the same ticket again if it should hold some"
 	case row == nil && open != "":

@@ -28,7 +28,7 @@ const (
 // anyAge allows exports of old intervals.
 var anyAge = &BackfillOptions{AcceptRowsByTimestamp: true}
 
-var january = BackfillRange{Start: Date(2024, 1, 1), End: Date(2024, 2, 1)}
+var january = BackfillRange{Start: AtDate(2024, 1, 1), End: AtDate(2024, 2, 1)}
 
 // ofExport answers for an hourly export without a zone, as on old servers.
 func ofExport(mock *httpmock.MockTransport) {
@@ -60,7 +60,7 @@ func TestBackfillUsesTheOlderEndpointOnlyWhereTheNewerIsMissing(t *testing.T) {
 		"unknown export":    {httpmock.NewStringResponder(404, noSuchObject), false, ErrNotFound},
 		"a proxy's 404":     {httpmock.NewStringResponder(404, "<html>"), false, nil},
 		"refused":           {httpmock.NewStringResponder(400, `{"detail": "end_at is too far away"}`), false, ErrInvalid},
-		"too many":          {httpmock.NewStringResponder(429, `{"code": "too_many_concurrent_backfills"}`), false, ErrTooManyBackfills},
+		"too many":          {httpmock.NewStringResponder(429, `{"code": "too_many_concurrent_backfills"}`), false, ErrRateLimited},
 		"failed":            {httpmock.NewStringResponder(500, ""), false, ErrOutcomeUnknown},
 		"answer not read":   {httpmock.NewErrorResponder(errors.New("reset")), false, ErrOutcomeUnknown},
 		"answer not JSON":   {httpmock.NewStringResponder(200, "<html>"), false, ErrOutcomeUnknown},
@@ -100,8 +100,8 @@ func TestBackfillSendsItsRange(t *testing.T) {
 		body string
 	}{
 		"dates":     {january, `{"start_at": "2024-01-01", "end_at": "2024-02-01"}`},
-		"instants":  {BackfillRange{At(morning), At(morning.Add(time.Hour))}, `{"start_at": "2024-05-01T08:00:00Z", "end_at": "2024-05-01T09:00:00Z"}`},
-		"beginning": {BackfillRange{Beginning(), At(morning)}, `{"start_at": null, "end_at": "2024-05-01T08:00:00Z"}`},
+		"instants":  {BackfillRange{AtTime(morning), AtTime(morning.Add(time.Hour))}, `{"start_at": "2024-05-01T08:00:00Z", "end_at": "2024-05-01T09:00:00Z"}`},
+		"beginning": {BackfillRange{AtBeginning(), AtTime(morning)}, `{"start_at": null, "end_at": "2024-05-01T08:00:00Z"}`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			client, mock := newTestClient(t)
@@ -195,7 +195,7 @@ func TestRetryMakesATicket(t *testing.T) {
 
 func TestBackfillRefusesBadInput(t *testing.T) {
 	client, mock := newTestClient(t)
-	ctx, at := t.Context(), At(time.Date(2024, 1, 1, 0, 0, 0, 0, time.UTC))
+	ctx, at := t.Context(), AtTime(time.Date(2024, 1, 1, 0, 0, 0, 0, time.UTC))
 	_, err := client.BatchExports.Backfill(ctx, exportA, BackfillRange{}, anyAge)
 	require.ErrorIs(t, err, ErrInvalid)
 	_, err = client.Backfills.Create(ctx, exportA, BackfillRange{Start: at}, anyAge)
@@ -281,8 +281,8 @@ func FuzzBackfillTicket(f *testing.F) {
 
 func TestTimestampUnset(t *testing.T) {
 	assert.True(t, Timestamp{}.IsZero())
-	assert.True(t, At(time.Time{}).IsZero(), "a zero time is no instant")
-	_, err := json.Marshal(Date(2024, time.February, 30))
+	assert.True(t, AtTime(time.Time{}).IsZero(), "a zero time is no instant")
+	_, err := json.Marshal(AtDate(2024, time.February, 30))
 	require.ErrorContains(t, err, "the calendar has no 2024-02-30")
 	b, err := json.Marshal(BackfillRange{})
 	require.NoError(t, err)

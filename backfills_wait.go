@@ -104,10 +104,10 @@ func (s *BackfillsService) Watch(ctx context.Context, ticket *BackfillTicket, o 
 // completed runs cover the whole range with all of their records. Otherwise, if the backfill is over, the error is a
 // [*BackfillError]. Wait returns the last state with every error.
 //
-// [ErrLeftOut] means that a part may lack rows: the service begins a backfill of events at the interval of the earliest
-// timestamp, also where it chooses rows by arrival. coverage.DownloadRange gets these rows. [ErrNoRuns] means that no run
-// began. [ErrOutcomeUnknown] means that nothing shows that the backfill began. If the outcome of the request was
-// unknown, the request most likely had no effect. After any other request, wait for the ticket again later.
+// A part that BackfillState.NotExported gives as [BackfillLeftOut] may lack rows: the service begins a backfill of events
+// at the interval of the earliest timestamp, also where it chooses rows by arrival. coverage.DownloadRange gets them.
+// [ErrOutcomeUnknown] means that nothing shows that the backfill began: a request whose own outcome was unknown most
+// likely had no effect; after any other, wait for the ticket again later.
 func (s *BackfillsService) Wait(ctx context.Context, ticket *BackfillTicket, o *WatchOptions, options ...CallOption) (*BackfillState, error) {
 	return watch.Ended(s.Watch(ctx, ticket, o, options...), func(s *BackfillState) error { return s.judge(ticket) })
 }
@@ -188,7 +188,7 @@ func newFollower(c *Client, t BackfillTicket, o looks, options []CallOption) *fo
 			return facts, err
 		},
 		Fault: func(err error) coverage.Fault {
-			isServer, notFound := errors.Is(err, ErrServer), errors.Is(err, ErrNotFound)
+			isServer, notFound := isServerError(err), errors.Is(err, ErrNotFound)
 			return coverage.Fault{NoEndpoint: isUnknownEndpoint(err), NoRecords: hasNoRecords(err), NotFound: notFound, IsServer: isServer}
 		},
 	}, runs, o.Settle), t.ExportID, o.until}

@@ -342,8 +342,8 @@ func (s *BatchExportsService) AllLogs(ctx context.Context, id uuid.UUID, o *LogO
 	return s.client.allLogs(ctx, endpointByID(ops.BatchExportsLogs, id), o, options...)
 }
 
-// ByName returns the export with exactly this name. If no export has the name, or several have it, the error is
-// a [*NameError]: the service does not keep names unique. ByName reads the whole list.
+// ByName returns the export with exactly this name. The error is [ErrNotFound] if no export has it, and an
+// [*InputError] with their ids if several have it. ByName reads the whole list.
 //
 // GET /batch_exports/, scope batch_export:read.
 func (s *BatchExportsService) ByName(ctx context.Context, name string, options ...CallOption) (*BatchExport, error) {

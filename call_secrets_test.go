@@ -22,6 +22,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hogapi/hogapi/destination"
+	"github.com/hogapi/hogapi/event"
 	"github.com/hogapi/hogapi/internal/httptry"
 	"github.com/hogapi/hogapi/internal/mask"
 )
@@ -62,7 +63,7 @@ func TestKeysEchoedInASuccess(t *testing.T) {
 			shown = append(shown, err)
 			_, err = client.BatchExports.Update(t.Context(), exportA, BatchExportUpdateRequest{Destination: Set(got.Destination.With(destination.S3{}))})
 			shown = append(shown, err)
-			_, err = client.Backfills.Wait(t.Context(), &BackfillTicket{ExportID: exportA, StartAt: Date(2024, 1, 1), EndAt: Date(2024, 1, 2), RequestedAt: time.Date(2024, 1, 3, 0, 0, 0, 0, time.UTC)}, nil)
+			_, err = client.Backfills.Wait(t.Context(), &BackfillTicket{ExportID: exportA, StartAt: AtDate(2024, 1, 1), EndAt: AtDate(2024, 1, 2), RequestedAt: time.Date(2024, 1, 3, 0, 0, 0, 0, time.UTC)}, nil)
 			for _, err := range append(shown, err) {
 				require.Error(t, err)
 				requireNoSecretIn(t, fmt.Sprintf("%T", err), err.Error())
@@ -220,11 +221,11 @@ func TestStructureDumpersFindNoKey(t *testing.T) {
 	require.ErrorIs(t, refused, ErrInvalid)
 	paged := last(client.Runs.All(t.Context(), exportA, nil))
 	require.ErrorAs(t, paged, new(*PageError))
-	capture, err := client.NewCapture(&CaptureOptions{Rate: Unpaced, Delivery: DeliveryOptions{Compression: CompressionNone}})
+	capture, err := client.NewCapture(&CaptureOptions{Rate: RateUnlimited, Delivery: DeliveryOptions{Compression: CompressionNone}})
 	require.NoError(t, err)
 	require.NoError(t, capture.Enqueue(t.Context(), testEvent()))
 	_, stopped := capture.Close(t.Context()) // since its goroutines write to it
-	require.ErrorAs(t, stopped, new(*UnsettledError))
+	require.ErrorAs(t, stopped, new(*event.UnsettledError))
 	for name, v := range map[string]any{
 		"client": client, "another project's": client.ForProject("7"), "exports": client.BatchExports, "backfills": client.Backfills, "runs": client.Runs,
 		"metrics": client.AppMetrics, "dashboards": client.Dashboards, "capture": capture, "error": refused, "stop": stopped, "page error": paged, "reply": reply,

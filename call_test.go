@@ -270,7 +270,7 @@ func TestWritesBelowEnvironmentsNameTheRemedy(t *testing.T) {
 			return failed(c.Integrations.Create(t.Context(), integration.AwsS3{Name: "n", AWSRoleARN: "r"}))
 		},
 		"backfill": func(c *Client) error {
-			return failed(c.Backfills.Create(t.Context(), fileA, BackfillRange{Start: Date(2024, 1, 1), End: Date(2024, 1, 2)}, anyAge))
+			return failed(c.Backfills.Create(t.Context(), fileA, BackfillRange{Start: AtDate(2024, 1, 1), End: AtDate(2024, 1, 2)}, anyAge))
 		},
 		"test": func(c *Client) error { return failed(c.BatchExports.TestDestination(t.Context(), testCreate)) },
 		"Do":   func(c *Client) error { return c.Do(t.Context(), Request{Method: "POST", Path: "/things/"}, nil) },

@@ -58,7 +58,7 @@ func (c *Client) NewCapture(o *CaptureOptions) (*Capture, error) {
 
 // Enqueue takes all events of one record, or takes no event and returns an error. It encodes the events before
 // it returns, so later changes of their maps have no effect. It waits while the buffer is full. It also waits
-// for the first answer of the server, if that decides whether it takes the event: see [ErrNotReady].
+// for the first answer of the server, if that decides whether it takes the event: TryEnqueue returns [ErrFull] until then.
 //
 // The events share one Position; some may leave it empty. OnSettled receives it once all events of the record
 // are settled. An event without a UUID gets one that is derived from the Position and the event's number in the
@@ -66,7 +66,7 @@ func (c *Client) NewCapture(o *CaptureOptions) (*Capture, error) {
 // record without events is a [SkippedEvent], or else OnSettled is not called for it.
 //
 // An event that the gate refuses goes to CaptureOptions.Rejects. Without that handler, Enqueue returns the
-// [*EventError]. An [*InputError] means that the events have different Positions, or that the Position had other
+// [*event.Error]. An [*InputError] means that the events have different Positions, or that the Position had other
 // events before: give all events of a record to one call, or a UUID to each. Other errors are the *StopError of
 // a Capture that has stopped, [ErrClosed], and the cause if ctx has ended.
 func (c *Capture) Enqueue(ctx context.Context, events ...Event) error {
@@ -80,7 +80,7 @@ func (c *Capture) Enqueue(ctx context.Context, events ...Event) error {
 }
 
 // TryEnqueue is [Capture.Enqueue] without waiting. It returns [ErrFull] if there is no room for the record, and
-// [ErrNotReady] where Enqueue would wait for the first answer of the server.
+// also where Enqueue would wait for the first answer of the server.
 func (c *Capture) TryEnqueue(events ...Event) error {
 	return c.enqueue(context.Background(), events, false)
 }
@@ -133,7 +133,7 @@ func (c *Capture) Flush(ctx context.Context) error {
 
 // Close takes no more events and waits until the events that the Capture holds are settled. It returns the
 // receipt, which is valid with an error too. If ctx ends first, Close cancels the requests under way and
-// returns an [*UnsettledError] that lists every unsettled event. If the Capture has stopped, the error is or
+// returns an [*event.UnsettledError] that lists every unsettled event. If the Capture has stopped, the error is or
 // wraps its [*StopError]. A second Close returns the same values.
 func (c *Capture) Close(ctx context.Context) (Receipt, error) {
 	if err := checkContext(ctx, opCapture); err != nil {

@@ -18,15 +18,15 @@ import (
 	"github.com/hogapi/hogapi/internal/wire"
 )
 
-// Unpaced is a Rate without a limit: events are sent as fast as the service answers.
-const Unpaced = -1
+// RateUnlimited is a Rate without a limit: events are sent as fast as the service answers.
+const RateUnlimited = -1
 
 // CaptureOptions are the options of a [Capture].
 type CaptureOptions struct {
 	// ID names the import. Uuids of events are derived from it and their positions, and every event gets it as the
 	// property $import_job_id. It may be empty if every event has a UUID.
 	ID string
-	// Rate is the largest number of events per second, including events that are sent again; [Unpaced] sets no
+	// Rate is the largest number of events per second, including events that are sent again; [RateUnlimited] sets no
 	// limit. The default is 1,000, the rate of the service's own importer.
 	Rate int
 	// Rejects takes the events that the gate or the service refuses. Without it, Enqueue returns the gate's
@@ -132,7 +132,7 @@ func (o CaptureOptions) limits() (l delivery.Limits, room delivery.Held) {
 		l.UnreachableAfter = 0
 	}
 	room.Bytes = cmp.Or(d.MaxBytes, 10<<20)
-	if o.Rate == Unpaced {
+	if o.Rate == RateUnlimited {
 		room.Events = cmp.Or(d.MaxInFlight, unpacedInFlight)
 		l.MostBatchItems = cmp.Or(d.MaxBatchEvents, unpacedBatch)
 	} else {
@@ -159,8 +159,8 @@ func (o CaptureOptions) check(op Op, c *core, project string) error {
 	case project != c.project:
 		return bad("project", project, "the project that the project API key was given with ("+strconv.Quote(c.project)+
 			"): events go where that key belongs, whatever ForProject says; make a client with the other project's key")
-	case o.Rate < Unpaced:
-		return bad("Rate", strconv.Itoa(o.Rate), "events per second, 0 for the default of 1,000, or Unpaced")
+	case o.Rate < RateUnlimited:
+		return bad("Rate", strconv.Itoa(o.Rate), "events per second, 0 for the default of 1,000, or RateUnlimited")
 	case o.Rejects != nil && outgoing.IsNil(o.Rejects):
 		return bad("Rejects", "", "a handler, or no value: this one is nil")
 	case d.Protocol != ProtocolAuto && wire.RulesOf(d.Protocol) == wire.ProtocolUnknown:
@@ -208,3 +208,51 @@ const (
 	CompressionZstd Compression = "zstd" // smaller in about the same time; for capture v1 only, /batch/ gets gzip
 	CompressionNone Compression = "none" // plain JSON
 )
+
+// GateOptions control the gate, which refuses events before they are sent. The zero value follows the rules of
+// the service.
+type GateOptions struct {
+	// MinAge is the least age of an event. The service treats younger events as live events and bills them. A
+	// negative MinAge allows every event, even one in the future. The default is 48 h.
+	MinAge time.Duration
+	// PersonPolicy controls $set in old events, which could overwrite newer values of a person. The default is
+	// PersonPolicyKeep.
+	PersonPolicy PersonPolicy
+	// NoHeatmaps sends events without heatmap data: it removes $heatmap_data and renames $prev_pageview_pathname
+	// to import_prev_pageview_pathname. With such data, the service adds rows to its heatmaps each time an event
+	// is sent, so an event that is sent twice counts twice there. The default is false: the data is sent, and the
+	// receipt has a warning.
+	NoHeatmaps bool
+	// AllowMergeDangerously allows the event $merge_dangerously, which permanently merges persons of today, even
+	// identified ones. The default is false.
+	AllowMergeDangerously bool
+}
+
+// PersonPolicy controls the person properties in the events of an import.
+type PersonPolicy uint8
+
+const (
+	// PersonPolicyKeep sends $set as it is. The values that arrive last win, not the values of the newest event.
+	PersonPolicyKeep PersonPolicy = iota
+	// PersonPolicySetOnce turns $set into $set_once: only values that a person lacks are set. If an event has
+	// both, it keeps the keys of both, with the value of $set for a key that is in both.
+	PersonPolicySetOnce
+	// PersonPolicyStrip removes $set and $set_once from all but identity events.
+	PersonPolicyStrip
+)
+
+func (o GateOptions) check(op Op) error {
+	policy := strconv.Itoa(int(o.PersonPolicy))
+	return refused(op, cmp.Or(
+		outgoing.If(outgoing.LacksUnit(o.MinAge), "Gate.MinAge", o.MinAge.String(), outgoing.WantUnit),
+		outgoing.If(o.PersonPolicy > PersonPolicyStrip, "Gate.PersonPolicy", policy,
+			"PersonPolicyKeep, PersonPolicySetOnce or PersonPolicyStrip"),
+	))
+}
+
+func (o GateOptions) rules(p wire.Protocol, now func() time.Time) wire.Rules {
+	return wire.Rules{
+		MinAge: o.MinAge, PersonPolicy: wire.PersonPolicy(o.PersonPolicy), StripHeatmaps: o.NoHeatmaps,
+		AllowMergeDangerously: o.AllowMergeDangerously, Protocol: p, Now: now,
+	}
+}

@@ -25,6 +25,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hogapi/hogapi/destination"
+	"github.com/hogapi/hogapi/event"
 	"github.com/hogapi/hogapi/internal/httptry"
 )
 
@@ -177,7 +178,7 @@ func TestHostileServers(t *testing.T) {
 				require.ErrorIs(t, err, ErrOutcomeUnknown, "it may have been made")
 			}
 			receipt, err := captureEvents(t, client, 8, DeliveryOptions{Tuning: Tuning{Lanes: 4, MaxTries: 2}})
-			require.ErrorAs(t, err, new(*UnsettledError))
+			require.ErrorAs(t, err, new(*event.UnsettledError))
 			require.ErrorAs(t, err, new(*StopError))
 			assert.Zero(t, receipt.Acknowledged+receipt.Rejected)
 			assert.Equal(t, receipt.Read, receipt.Pending)
@@ -203,7 +204,7 @@ func requireBrokenWalk(t *testing.T, client *Client) {
 func captureEvents(t *testing.T, client *Client, n int, o DeliveryOptions) (Receipt, error) {
 	t.Helper()
 	o.Linger, o.Protocol = time.Millisecond, ProtocolBatch
-	capture, err := client.NewCapture(&CaptureOptions{Rate: Unpaced, Delivery: o})
+	capture, err := client.NewCapture(&CaptureOptions{Rate: RateUnlimited, Delivery: o})
 	require.NoError(t, err)
 	for i := range n {
 		ev := testEvent()
@@ -406,7 +407,7 @@ func TestHTTP2RepeatsAreOurTries(t *testing.T) {
 				require.Error(t, get(t.Context(), client))
 				require.Equal(t, tries.Swap(0), server.taken.Swap(0), "a read")
 
-				capture, err := client.NewCapture(&CaptureOptions{Rate: Unpaced, Delivery: DeliveryOptions{Protocol: ProtocolBatch, Tuning: Tuning{Lanes: 1, MaxTries: 2, NoPreflight: true}}})
+				capture, err := client.NewCapture(&CaptureOptions{Rate: RateUnlimited, Delivery: DeliveryOptions{Protocol: ProtocolBatch, Tuning: Tuning{Lanes: 1, MaxTries: 2, NoPreflight: true}}})
 				require.NoError(t, err)
 				require.NoError(t, capture.Enqueue(t.Context(), testEvent()))
 				_, err = capture.Close(t.Context())

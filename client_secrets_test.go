@@ -230,7 +230,7 @@ func TestNothingPrintsASecret(t *testing.T) {
 		_, err := NewClient(bad...)
 		roots = append(roots, err)
 	}
-	roots = append(roots, RetryPolicy{}, NewSecret(testCredential), Set(NewSecret(testCredential)), &DownloadError{File: fileA, Size: -1, Err: errCut})
+	roots = append(roots, RetryPolicy{}, NewSecret(testCredential), Set(NewSecret(testCredential)))
 	roots = append(roots, ExportFilter{})
 	for _, kind := range destination.Types() {
 		config := readConfig(kind, json.RawMessage(`{}`))
@@ -369,10 +369,10 @@ func failedCapture(t *testing.T, transport http.RoundTripper, options []Option, 
 
 // plainTypes are the types that no call of this test comes by. They are filled with credentials wherever they can hold any.
 var plainTypes = []any{
-	FileDownload{}, FileDownloadRequest{}, FileOptions{}, CountRowsRequest{}, DownloadOptions{}, FolderOptions{},
+	FileDownload{}, FileDownloadRequest{}, FileOptions{}, CountRowsRequest{}, DownloadState{}, FolderOptions{},
 	DashboardDetail{}, DashboardTile{}, DashboardTileError{}, IngestionWarning{}, IngestionWarningListOptions{}, WarningCount{}, WarningSample{},
 	AppMetrics{}, MetricSeries{}, MetricTotals{}, MetricError{}, MetricErrorDetail{}, HistoricalExport{}, HistoricalExportDetail{}, AppMetricsOptions{},
-	ErrorDetailsOptions{}, Backfill{}, BackfillProgress{}, BackfillTicket{}, BackfillListOptions{}, BatchExportUpdateRequest{}, UnpauseOptions{}, BackfillOptions{}, LookInfo{}, NameError{},
+	ErrorDetailsOptions{}, Backfill{}, BackfillProgress{}, BackfillTicket{}, BackfillListOptions{}, BatchExportUpdateRequest{}, UnpauseOptions{}, BackfillOptions{}, LookInfo{},
 	Request{}, Dashboard{}, User{}, DashboardListOptions{}, CaptureOptions{}, Event{}, BackfillState{}, BackfillError{}, GateOptions{},
 	CheckpointInfo{}, LogEntry{}, LogPage{}, LogOptions{}, OffsetPage[BatchExport]{}, CursorPage[BatchExport]{}, ListOptions{}, CursorOptions{},
 	Run{}, RunListOptions{}, Timestamp{}, BackfillRange{}, WatchOptions{}, RunError{}, destination.Extra{}, destination.Raw{},

@@ -334,7 +334,7 @@ func TestStaleConnectionIsTriedAgain(t *testing.T) {
 		OnBatch: func(BatchInfo) { batches++ },
 		OnTry:   func(context.Context, TryInfo) { reads++ },
 	}))
-	capture, err := client.NewCapture(&CaptureOptions{Rate: Unpaced, Delivery: DeliveryOptions{Compression: CompressionNone, Protocol: ProtocolBatch, Tuning: Tuning{Lanes: 1, NoPreflight: true}}})
+	capture, err := client.NewCapture(&CaptureOptions{Rate: RateUnlimited, Delivery: DeliveryOptions{Compression: CompressionNone, Protocol: ProtocolBatch, Tuning: Tuning{Lanes: 1, NoPreflight: true}}})
 	require.NoError(t, err)
 	var sending time.Duration
 	for i := range n {

@@ -280,8 +280,7 @@ const testTry = 2 * time.Minute
 // volume of that name that you have is lost.
 //
 // A step may last at least two minutes, also with a shorter [WithTryTimeout], and is not repeated if its outcome is
-// unknown. The error is [ErrNoDestinationTest] if the service cannot test this type of destination, [ErrUnsupported] if the server
-// tests no destinations, and [ErrInvalid] for an export that it would refuse to create.
+// unknown. The error is [ErrUnsupported] if the server tests no destinations or has no test for this type, and [ErrInvalid] for an export that it would refuse to create.
 //
 // GET /batch_exports/test/, scope batch_export:read, then for each step POST
 // /batch_exports/run_test_step_new/, scope batch_export:write.
@@ -337,7 +336,7 @@ func (s *BatchExportsService) runTest(
 	read := endpoint(ops.BatchExportsTest).with(url.Values{"destination": {kind}})
 	test, err := fetch[DestinationTest](ctx, s.client, read, append(slices.Clip(options), onlyHeader))
 	if hasNoTest(err) {
-		return nil, errtext.Errorf("%s: %v: %s", ops.BatchExportsTest, ErrNoDestinationTest, mask.UnlessKey(kind))
+		return nil, errtext.Errorf("%s: %v: the service has no test for %s", ops.BatchExportsTest, ErrUnsupported, mask.UnlessKey(kind))
 	}
 	if err != nil {
 		return nil, err

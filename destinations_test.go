@@ -184,11 +184,11 @@ func TestDestinationTestTakesItsOwnResultsOnly(t *testing.T) {
 	for _, list := range []string{`{}`, `null`, `{"steps":null}`, `{"steps":[]}`, `{"detail":"hello"}`, `[]`, `{"steps":[{}]}`} {
 		_, err = testDestination(t, 200, list)
 		require.ErrorAs(t, err, &undecoded, list)
-		require.NotErrorIs(t, err, ErrNoDestinationTest, list)
+		require.NotErrorIs(t, err, ErrUnsupported, list)
 	}
 	_, err = testDestination(t, 200, "")
 	require.ErrorAs(t, err, &undecoded)
 	_, err = testDestination(t, 404, "")
-	require.NotErrorIs(t, err, ErrNoDestinationTest, "a proxy's answer: the service names the methods of the path")
+	require.NotErrorIs(t, err, ErrUnsupported, "a proxy's answer: the service names the methods of the path")
 	require.ErrorContains(t, err, "not the service's own answer")
 }

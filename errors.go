@@ -1,7 +1,6 @@
 package hogapi
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -21,53 +20,26 @@ import (
 
 // Sentinels for errors.Is. To read the fields of an error, use errors.As with its type.
 var (
-	// ErrUnauthorized matches an answer with status 401.
-	ErrUnauthorized = errtext.ErrUnauthorized
-	// ErrForbidden matches an answer with status 403.
-	ErrForbidden = errtext.ErrForbidden
-	// ErrNotFound matches a 404 of the service: the item, or the project, does not exist. A page of a proxy
-	// does not match, and neither does ErrUnsupported.
-	ErrNotFound = errtext.ErrNotFound
-	// ErrUnsupported means that the server does not have the operation, because it is too old or too new, or that
-	// it refuses the operation to every personal API key. [APIError.Alternative] names another way, if there is
-	// one.
-	ErrUnsupported = errors.New("hogapi: not supported by this server")
-	// ErrInvalid matches a 400, a 422, a cursor that the service refuses, and every *InputError.
-	ErrInvalid = errtext.ErrInvalid
-	// ErrConflict matches a 409.
-	ErrConflict = errors.New("hogapi: conflict")
-	// ErrRateLimited matches a 429, except for too many backfills or file downloads.
-	ErrRateLimited = errors.New("hogapi: rate limited")
-	// ErrQuota matches a 402.
-	ErrQuota = errtext.ErrQuota
-	// ErrTooManyBackfills matches a 429 with the code too_many_concurrent_backfills.
-	ErrTooManyBackfills = errors.New("hogapi: too many backfills run at the same time")
-	// ErrTooManyFileDownloads matches a 429 with the code too_many_concurrent_file_downloads.
-	ErrTooManyFileDownloads = errors.New("hogapi: too many file downloads run at the same time")
-	// ErrServer matches a 5xx.
-	ErrServer = errors.New("hogapi: the service failed")
-	// ErrOutcomeUnknown matches every *OutcomeUnknownError.
-	ErrOutcomeUnknown = errors.New("hogapi: the call may or may not have taken effect")
-	// ErrFull is returned by Capture.TryEnqueue if there is no room for the record.
-	ErrFull = event.ErrFull
-	// ErrNotReady is returned by Capture.TryEnqueue until the server has answered which protocol it has, for events
-	// that only /batch/ takes.
-	ErrNotReady = event.ErrNotReady
-	// ErrClosed is returned by a Capture after Close.
-	ErrClosed = event.ErrClosed
-	// ErrHeld means that another import or another Verify uses the checkpoint, the reject file or the folder.
-	ErrHeld = errors.New("hogapi: another import is using it")
-	// ErrNoDestinationTest is returned by BatchExports.TestDestination for a type without a test.
-	ErrNoDestinationTest = errors.New("hogapi: the service has no test for this type of destination")
-	// ErrListCut is returned with a list that has no pages and may be incomplete.
-	ErrListCut = errors.New("hogapi: the list may be cut")
-	// ErrNoRuns is returned by Backfills.Wait if nothing ran.
-	ErrNoRuns = errors.New("hogapi: no run of the backfill began")
-	// ErrNotCancelled is returned by Runs.Cancel for a run that ended in another way before the cancel had an effect.
-	ErrNotCancelled = errors.New("hogapi: not cancelled")
-	// ErrLeftOut is returned by Backfills.Wait if the service began a backfill of events later than asked, and rows that
-	// arrived before may be missing.
-	ErrLeftOut = errors.New("hogapi: the backfill left out a part of its range")
+	ErrUnauthorized   = errtext.ErrUnauthorized                                         // status 401
+	ErrForbidden      = errtext.ErrForbidden                                            // status 403
+	ErrNotFound       = errtext.ErrNotFound                                             // a 404 of the service, not of a proxy: no such item or project
+	ErrUnsupported    = errors.New("hogapi: not supported by this server")              // too old, too new, or closed to personal keys: see APIError.Alternative
+	ErrInvalid        = errtext.ErrInvalid                                              // status 400 or 422, a cursor that the service refuses, and every *InputError
+	ErrRateLimited    = errors.New("hogapi: rate limited")                              // status 429: APIError.Code says of what there is too much
+	ErrQuota          = errtext.ErrQuota                                                // status 402
+	ErrOutcomeUnknown = errors.New("hogapi: the call may or may not have taken effect") // every *OutcomeUnknownError
+	ErrFull           = event.ErrFull                                                   // of Capture.TryEnqueue: no room, or the server has not yet answered how it takes events
+	ErrClosed         = event.ErrClosed                                                 // of a Capture after Close
+	ErrHeld           = errors.New("hogapi: another import is using it")                // the checkpoint, the reject file or the folder
+	ErrListCut        = errors.New("hogapi: the list may be cut")                       // with a list that has no pages and may be incomplete
+	ErrRunFailed      = errors.New("hogapi: the run failed")                            // FailedBilling, TimedOut, Terminated, and Completed with failed records
+	ErrRunCancelled   = errors.New("hogapi: the run was cancelled")                     // by request
+)
+
+// Codes of a 429 that matches [ErrRateLimited]: one of them must end before another begins.
+const (
+	CodeTooManyBackfills     = httptry.CodeTooManyBackfills
+	CodeTooManyFileDownloads = httptry.CodeTooManyFileDownloads
 )
 
 // APIError is an answer of the service that is not a success. Match its kind with errors.Is and the sentinels
@@ -109,33 +81,24 @@ func (e *APIError) failure() endpoints.Failure {
 	}
 }
 
-// Is matches the sentinels by status and code.
+// Is matches the sentinels by status.
 func (e *APIError) Is(target error) bool {
 	switch {
 	case target == ErrUnsupported:
 		return e.failure().IsUnsupported()
-	case target == ErrServer:
-		return e.StatusCode >= 500
 	case e.failure().IsBadCursor():
 		return target == ErrInvalid
 	case e.StatusCode == http.StatusNotFound:
 		return target == ErrNotFound && !e.isForeign && !e.failure().IsUnsupported()
-	case e.StatusCode == http.StatusTooManyRequests:
-		return target == cmp.Or(fullSentinels[e.Code], ErrRateLimited)
 	}
 	return target != nil && target == statusSentinels[e.StatusCode]
 }
 
-// The sentinels of other answers by their status, and of a 429 that is not about the rate by its code.
-var (
-	statusSentinels = map[int]error{
-		http.StatusUnauthorized: ErrUnauthorized, http.StatusForbidden: ErrForbidden, http.StatusConflict: ErrConflict,
-		http.StatusPaymentRequired: ErrQuota, http.StatusBadRequest: ErrInvalid, http.StatusUnprocessableEntity: ErrInvalid,
-	}
-	fullSentinels = map[string]error{
-		httptry.CodeTooManyBackfills: ErrTooManyBackfills, httptry.CodeTooManyFileDownloads: ErrTooManyFileDownloads,
-	}
-)
+// statusSentinels are the sentinels of other answers by their status.
+var statusSentinels = map[int]error{
+	http.StatusUnauthorized: ErrUnauthorized, http.StatusForbidden: ErrForbidden, http.StatusTooManyRequests: ErrRateLimited,
+	http.StatusPaymentRequired: ErrQuota, http.StatusBadRequest: ErrInvalid, http.StatusUnprocessableEntity: ErrInvalid,
+}
 
 // LogValue groups the fields for slog.
 func (e *APIError) LogValue() slog.Value {
@@ -145,7 +108,7 @@ func (e *APIError) LogValue() slog.Value {
 		slog.Int("tries", e.Tries))
 }
 
-// InputError is bad input, refused before anything was sent. It matches [ErrInvalid].
+// InputError is bad input, refused before a request with it was sent. It matches [ErrInvalid].
 type InputError = ops.InputError
 
 func checkContext(ctx context.Context, op Op) error { return refused(op, outgoing.CheckContext(ctx)) }
@@ -245,6 +208,12 @@ func (e *PageError) Error() string {
 
 // Unwrap returns the cause.
 func (e *PageError) Unwrap() error { return e.Err }
+
+// isServerError reports whether the service failed.
+func isServerError(err error) bool {
+	api, ok := errors.AsType[*APIError](err)
+	return ok && api.StatusCode >= http.StatusInternalServerError
+}
 
 // isUnknownEndpoint reports whether the server does not have the route. A missing export is another error.
 func isUnknownEndpoint(err error) bool {

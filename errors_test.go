@@ -18,13 +18,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hogapi/hogapi/destination"
+	"github.com/hogapi/hogapi/event"
 	"github.com/hogapi/hogapi/internal/pages"
 	"github.com/hogapi/hogapi/ops"
 )
 
 var sentinels = []error{
-	ErrUnauthorized, ErrForbidden, ErrNotFound, ErrInvalid, ErrConflict, ErrRateLimited, ErrQuota, ErrTooManyBackfills, ErrServer,
-	ErrOutcomeUnknown, ErrFull, ErrNotReady, ErrClosed, ErrNoRuns, ErrUnsupported, ErrNoDestinationTest,
+	ErrUnauthorized, ErrForbidden, ErrNotFound, ErrInvalid, ErrRateLimited, ErrQuota,
+	ErrOutcomeUnknown, ErrFull, ErrClosed, ErrUnsupported, ErrRunFailed, ErrRunCancelled, ErrListCut, ErrHeld,
 }
 
 // The service's real error bodies, error bodies of proxies before it, and empty bodies.
@@ -55,18 +56,18 @@ func TestErrorBodies(t *testing.T) {
 			404, `{"type":"invalid_request","code":"not_found","detail":"Endpoint not found.","attr":null}`, nil,
 			ErrUnsupported, "404 not_found: Endpoint not found.; this server does not have the operation",
 		},
-		"conflict":      {409, `{"type":"server_error","code":"conflict","detail":"Conflict."}`, nil, ErrConflict, "409 conflict: Conflict."},
+		"conflict":      {409, `{"type":"server_error","code":"conflict","detail":"Conflict."}`, nil, nil, "409 conflict: Conflict."},
 		"unprocessable": {422, `{}`, nil, ErrInvalid, "422 Unprocessable Entity"},
 		"throttled": {
 			429, `{"type":"throttled_error","code":"throttled","detail":"Request was throttled. Expected available in 3600 seconds.","attr":null}`, []string{"Retry-After", "3600"},
 			ErrRateLimited, "the service asks to wait 1h0m0s",
 		},
 		"too many backfills": {
-			429, `{"type":"server_error","code":"too_many_concurrent_backfills","detail":"Too many."}`, nil, ErrTooManyBackfills, "wait until a running backfill has ended",
+			429, `{"type":"server_error","code":"too_many_concurrent_backfills","detail":"Too many."}`, nil, ErrRateLimited, "wait until a running backfill has ended",
 		},
-		"not implemented": {501, "", nil, ErrServer, "hogapi: batch_exports.get: 501 Not Implemented"},
-		"out of memory":   {513, "", nil, ErrServer, "hogapi: batch_exports.get: 513"},
-		"HTML":            {500, "<!DOCTYPE html><h1>Bad gateway</h1>", []string{"Content-Type", html}, ErrServer, "500 Internal Server Error"},
+		"not implemented": {501, "", nil, nil, "hogapi: batch_exports.get: 501 Not Implemented"},
+		"out of memory":   {513, "", nil, nil, "hogapi: batch_exports.get: 513"},
+		"HTML":            {500, "<!DOCTYPE html><h1>Bad gateway</h1>", []string{"Content-Type", html}, nil, "500 Internal Server Error"},
 		"redirect":        {302, "", []string{"Location", "/login"}, nil, "302 Found; redirects are not followed: check the base URL"},
 		"request id": {
 			404, "", []string{"X-Correlation-Id", "corr", "Cf-Ray", "ray"},
@@ -146,8 +147,8 @@ func TestErrorTexts(t *testing.T) {
 		{&TransportError{CallInfo: CallInfo{Op: ops.RunsList}, Err: errCut, Sent: true}, "hogapi: runs.list: no answer: the connection was cut", []error{errCut}},
 		{&TransportError{CallInfo: CallInfo{Op: ops.RunsList, Tries: 3}, Err: errCut}, "hogapi: runs.list: no answer: the connection was cut (nothing was sent) [3 tries]", []error{errCut}},
 		{&DecodeError{CallInfo: CallInfo{Op: ops.RunsList}, StatusCode: 200, Err: errCut}, "hogapi: runs.list: the answer (status 200) cannot be understood: the connection was cut", []error{errCut}},
-		{&OutcomeUnknownError{CallInfo: CallInfo{Op: ops.BatchExportsCreate}, Err: api}, "hogapi: batch_exports.create: outcome unknown, it may have taken effect: check before you try again: 502 Bad Gateway", []error{api, ErrServer, ErrOutcomeUnknown}},
-		{&PageError{Op: ops.DashboardsList, Page: 3, Offset: 200, Err: api}, "hogapi: dashboards.list: page 3: batch_exports.create: 502 Bad Gateway; resume at offset 200", []error{api, ErrServer}},
+		{&OutcomeUnknownError{CallInfo: CallInfo{Op: ops.BatchExportsCreate}, Err: api}, "hogapi: batch_exports.create: outcome unknown, it may have taken effect: check before you try again: 502 Bad Gateway", []error{api, ErrOutcomeUnknown}},
+		{&PageError{Op: ops.DashboardsList, Page: 3, Offset: 200, Err: api}, "hogapi: dashboards.list: page 3: batch_exports.create: 502 Bad Gateway; resume at offset 200", []error{api}},
 		{&PageError{Op: ops.RunsList, Page: 2, Cursor: "secret", Err: pages.ErrPageLimit}, "hogapi: runs.list: page 2: the page limit is reached; raise MaxPages or continue here; resume at its cursor", []error{pages.ErrPageLimit}},
 		{&PageError{Op: ops.RunsList, Page: 1, Err: errCut}, "hogapi: runs.list: page 1: the connection was cut; resume at the start", []error{errCut}},
 		{&PageError{Op: ops.BatchExportsLogs, Page: 2, Before: time.Unix(1, 0), Err: errCut}, "hogapi: batch_exports.logs: page 2: the connection was cut; resume at Before 1970-01-01T00:00:01Z", []error{errCut}},
@@ -269,7 +270,7 @@ func TestTextsNameWhatWasAskedFor(t *testing.T) {
 		`Before "2024-05-01T12:00:00Z": want later than After`:                                      failed(missing().Runs.List(ctx, id, &RunListOptions{After: at.Add(time.Hour), Before: at})),
 		"hogapi: capture: Rate":                                                                     failed(missing().NewCapture(&CaptureOptions{Rate: -2})),
 		"hogapi: the retry of run " + run.String() + " of export " + id.String() + ": no run began": (&BackfillState{}).judge(&BackfillTicket{ExportID: id, RetriedRun: run}),
-		"hogapi: context canceled; 3 events are unsettled; 1 were never sent, 2 were sent and the answer is unknown; enqueue their records again": &UnsettledError{
+		"hogapi: context canceled; 3 events are unsettled; 1 were never sent, 2 were sent and the answer is unknown; enqueue their records again": &event.UnsettledError{
 			Count: 3, NeverSent: 1, Err: &StopError{Reason: StopCanceled, Err: context.Canceled},
 		},
 		": 9 of 10 records were rejected; correct the source": &StopError{Reason: StopTooManyRejects, Err: errors.New("9 of 10 records were rejected")},

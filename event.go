@@ -6,8 +6,7 @@ import (
 	"github.com/hogapi/hogapi/event"
 )
 
-// These are the nouns of package event that a program with a Capture or an import needs.
-
+// The nouns of package event that a program with a Capture needs; event has the others.
 type (
 	// Event is one past event: see [event.Event].
 	Event = event.Event
@@ -21,9 +20,6 @@ type (
 	// Receipt is what became of each event: see [event.Receipt].
 	Receipt = event.Receipt
 
-	// DayCount is the events of one name on one day: see [event.DayCount].
-	DayCount = event.DayCount
-
 	// Stats is a snapshot of a running import: see [event.Stats].
 	Stats = event.Stats
 
@@ -36,20 +32,11 @@ type (
 	// Warning is a fact to look at, although the event is sent: see [event.Warning].
 	Warning = event.Warning
 
-	// EventError is the error of an event that was refused: see [event.Error].
-	EventError = event.Error
-
 	// StopError is the error of an import or a Capture that has stopped: see [event.StopError].
 	StopError = event.StopError
 
 	// StopReason is why an import or a Capture has stopped: see [event.StopReason].
 	StopReason = event.StopReason
-
-	// UnsettledError is the error that lists the events that were taken and are not settled: see [event.UnsettledError].
-	UnsettledError = event.UnsettledError
-
-	// UnsettledEvent is an event that was taken and is not settled: see [event.UnsettledEvent].
-	UnsettledEvent = event.UnsettledEvent
 )
 
 // The protocols.
@@ -83,12 +70,6 @@ const (
 	StopInternal       = event.StopInternal       // a fault of this package
 )
 
-// BadEvent returns the event of a record that cannot be converted: see [event.Bad].
-func BadEvent(p Position, raw []byte, err error) Event { return event.Bad(p, raw, err) }
-
-// SkippedEvent returns the event of a record that is left out on purpose: see [event.Skip].
-func SkippedEvent(p Position, reason string) Event { return event.Skip(p, reason) }
-
 // Identify returns an event that sets person properties: see [event.Identify].
 func Identify(distinctID string, at time.Time, set map[string]any) Event {
 	return event.Identify(distinctID, at, set)
@@ -98,6 +79,3 @@ func Identify(distinctID string, at time.Time, set map[string]any) Event {
 func GroupIdentify(groupType, groupKey string, at time.Time, set map[string]any) Event {
 	return event.GroupIdentify(groupType, groupKey, at, set)
 }
-
-// Alias returns an event that merges the person alias into the person distinctID. A merge cannot be undone.
-func Alias(distinctID, alias string, at time.Time) Event { return event.Alias(distinctID, alias, at) }

@@ -44,7 +44,7 @@ func ExampleFileDownloadsService_DownloadAll() {
 	// Output: 1000 records in 1 file: <file id>.jsonl.gz
 }
 
-// A download to any writer. The error says how much of the file the writer has.
+// A download to any writer. The state says how much of the file the writer has.
 func ExampleFileDownloadsService_Download() {
 	client, project := exampleClient()
 	id := project.AddFileDownload(hogapitest.FileDownload{Files: []hogapitest.File{{Content: []byte(`{"event":"signed up"}`)}}})
@@ -54,9 +54,10 @@ func ExampleFileDownloadsService_Download() {
 		log.Fatal(err)
 	}
 	var content strings.Builder
-	size, err := client.FileDownloads.Download(ctx, id, download.Files[0], &content, nil)
-	if failed, ok := errors.AsType[*hogapi.DownloadError](err); ok {
-		log.Fatalf("resume with DownloadOptions{Offset: %d, Size: %d, ETag: %q}: %v", failed.Offset, failed.Size, failed.ETag, err)
+	var state hogapi.DownloadState // of the writer: another call with it resumes
+	size, err := client.FileDownloads.Download(ctx, id, download.Files[0], &content, &state)
+	if err != nil {
+		log.Fatalf("%v; resume with %+v", err, state)
 	}
 	fmt.Println(size, content.String())
 	// Output: 21 {"event":"signed up"}

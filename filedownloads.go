@@ -180,7 +180,7 @@ type FileDownloadsService service
 // Create starts a file download and returns its id. Follow it with [FileDownloadsService.Wait]. A file download
 // cannot be deleted: the service removes its files after a while.
 //
-// POST /file_download_batch_exports/, scope batch_export:write. [ErrTooManyFileDownloads] means that other
+// POST /file_download_batch_exports/, scope batch_export:write. [CodeTooManyFileDownloads] means that other
 // downloads must end first, [ErrForbidden] that the project may not use ModelHogQL. An interval that ends in
 // the future is [ErrInvalid]. The call is not repeated if its outcome is unknown: see [OutcomeUnknownError].
 func (s *FileDownloadsService) Create(ctx context.Context, download FileDownloadRequest, options ...CallOption) (uuid.UUID, error) {

@@ -18,52 +18,18 @@ import (
 	"github.com/hogapi/hogapi/ops"
 )
 
-// ErrFileChanged means that the storage no longer has the file of which the writer has a part.
-var ErrFileChanged = errors.New("hogapi: the file has changed since its download began")
-
-// DownloadOptions say where a download resumes: take them from the [*DownloadError] of the earlier call.
-type DownloadOptions struct {
-	// Offset is the number of bytes that the writer already has.
-	Offset int64
-
-	// Size and ETag identify the file that these bytes belong to. If the storage has another file, the error is
-	// ErrFileChanged; without Size and ETag, the difference is not noticed. With Offset 0 they are not used.
-	Size int64  // 0 or less if not known
-	ETag string // "" if not known
+// DownloadState says how much of a file a writer has. The zero value is the beginning.
+type DownloadState struct {
+	Offset int64  // bytes that the writer has; 0 if it must be emptied first
+	Size   int64  // of the file that they belong to; 0 or less if not known
+	ETag   string // of this file; "" if not known
 }
-
-// DownloadError is the error of a download that did not reach the end of its file. The writer has the first
-// Offset bytes: to resume, call Download again with the Offset, Size and ETag of the error. If the error is
-// [ErrFileChanged], start again at Offset 0, with an empty writer.
-type DownloadError struct {
-	File   uuid.UUID
-	Offset int64  // bytes that the writer has, including earlier calls
-	Size   int64  // of the file; -1 if not known
-	ETag   string // of the file; "" if not known
-	Tries  int    // requests for the file
-	Err    error  // the cause, without URLs
-}
-
-func (e *DownloadError) Error() string {
-	size := "an unknown number of"
-	if e.Size >= 0 {
-		size = strconv.FormatInt(e.Size, 10)
-	}
-	next := fmt.Sprintf("the writer has %d of %s bytes: resume at that Offset", e.Offset, size)
-	if errors.Is(e.Err, ErrFileChanged) {
-		next = "start again at Offset 0, in an empty writer"
-	}
-	const op = ops.FileDownloadsDownload
-	return fmt.Sprintf("hogapi: %s: file %s: %s; %s", op, e.File, errtext.Within(op, e.Err), next)
-}
-
-// Unwrap returns the cause.
-func (e *DownloadError) Unwrap() error { return e.Err }
 
 // Download writes one file of a completed file download to w, byte for byte as it is stored, and returns its
 // size. The file is an id of FileDownload.Files. A download that is cut off resumes where it stopped. If
-// nothing more arrives in as many tries as RetryPolicy.MaxTries, the error is a [*DownloadError] that says
-// where to resume. A try ends when no byte has arrived for the time of [WithTryTimeout]; the download as a
+// nothing more arrives in as many tries as RetryPolicy.MaxTries, it returns an error. A call with the same state, which may
+// be nil, resumes there. If the storage has another file by then, that call returns an error and sets Offset to 0: call again
+// with an empty writer. A try ends when no byte has arrived for the time of [WithTryTimeout]; the download as a
 // whole has no limit, so give ctx a deadline. A file that is not whole is always an error. Download unpacks
 // nothing: it writes an answer that is marked as gzip as it comes, and refuses other encodings. (DownloadAll
 // takes gzip only if its Extension is empty or ends in .gz.)
@@ -74,18 +40,27 @@ func (e *DownloadError) Unwrap() error { return e.Err }
 // GET /file_download_batch_exports/{id}/download/{part}/, scope batch_export:read. [ErrInvalid] if
 // the file download is not over, has failed or has expired.
 func (s *FileDownloadsService) Download(
-	ctx context.Context, id, file uuid.UUID, w io.Writer, o *DownloadOptions, options ...CallOption,
+	ctx context.Context, id, file uuid.UUID, w io.Writer, state *DownloadState, options ...CallOption,
 ) (size int64, err error) {
-	from := orDefault(o)
+	if state == nil {
+		state = new(DownloadState)
+	}
+	from := *state
 	have := download.Progress{At: from.Offset, Size: from.Size, ETag: from.ETag}
 	if refusal := cmp.Or(outgoing.If(w == nil, "w", "nil", "a writer"), have.Check()); refusal != nil {
 		return 0, refused(ops.FileDownloadsDownload, refusal)
 	}
-	return download.File(ctx, s.transfer(id, file, options), w, have)
+	size, err = download.File(ctx, s.transfer(id, file, state, options), w, have)
+	if err == nil {
+		state.Offset, state.Size = size, size
+	}
+	return size, err
 }
 
-// transfer returns the request for one file, and the error if it does not arrive whole.
-func (s *FileDownloadsService) transfer(id, file uuid.UUID, options []CallOption) download.Config {
+var errFileChanged = errors.New("hogapi: the file has changed since its download began")
+
+// transfer returns the request for one file, and the error and the state if it does not arrive whole.
+func (s *FileDownloadsService) transfer(id, file uuid.UUID, state *DownloadState, options []CallOption) download.Config {
 	c := s.client.core
 	return download.Config{
 		Locate: func(ctx context.Context) (*url.URL, error) {
@@ -102,9 +77,18 @@ func (s *FileDownloadsService) transfer(id, file uuid.UUID, options []CallOption
 			if _, isInput := errors.AsType[*InputError](err); isInput {
 				return err
 			}
-			return &DownloadError{File: file, Offset: have.At, Size: have.Size, ETag: have.ETag, Tries: have.Tries, Err: err}
+			*state = DownloadState{Offset: have.At, Size: have.Size, ETag: have.ETag}
+			next := fmt.Sprintf("the writer has %d bytes: resume with the same state", have.At)
+			if have.Size >= 0 {
+				next = fmt.Sprintf("the writer has %d of %d bytes: resume with the same state", have.At, have.Size)
+			}
+			if errors.Is(err, errFileChanged) {
+				*state, next = DownloadState{}, "start again with an empty writer"
+			}
+			const op = ops.FileDownloadsDownload
+			return errtext.Errorf("%s: file %s: %v; %s [%d tries]", op, file, errtext.Within(op, err), next, have.Tries)
 		},
-		Changed: ErrFileChanged, Retry: c.retry, Idle: c.timeouts.API,
+		Changed: errFileChanged, Retry: c.retry, Idle: c.timeouts.API,
 	}
 }
 
@@ -170,7 +154,7 @@ func (s *FileDownloadsService) DownloadAll(
 		},
 		Items: func(files []uuid.UUID) (items []download.Item, err error) {
 			for _, file := range files {
-				items = append(items, download.Item{Name: file.String() + extension, Config: s.transfer(id, file, options)})
+				items = append(items, download.Item{Name: file.String() + extension, Config: s.transfer(id, file, new(DownloadState), options)})
 			}
 			return items, nil
 		},

@@ -118,9 +118,9 @@ func TestFileDownloadsRefuseWhatTheServiceWould(t *testing.T) {
 	requireInputError(t, err, "DataIntervalEnd")
 	_, err = client.FileDownloads.Download(t.Context(), downloadA, fileA, nil, nil)
 	requireInputError(t, err, "w")
-	_, err = client.FileDownloads.Download(t.Context(), downloadA, fileA, io.Discard, &DownloadOptions{Offset: -1})
+	_, err = client.FileDownloads.Download(t.Context(), downloadA, fileA, io.Discard, &DownloadState{Offset: -1})
 	requireInputError(t, err, "Offset")
-	_, err = client.FileDownloads.Download(t.Context(), downloadA, fileA, io.Discard, &DownloadOptions{Offset: 5, Size: 4})
+	_, err = client.FileDownloads.Download(t.Context(), downloadA, fileA, io.Discard, &DownloadState{Offset: 5, Size: 4})
 	requireInputError(t, err, "Size")
 	_, err = client.FileDownloads.DownloadAll(t.Context(), downloadA, "", nil)
 	requireInputError(t, err, "folder")
@@ -169,19 +169,18 @@ func TestFileDownloadStates(t *testing.T) {
 	require.ErrorIs(t, cancel(400, `{"type":"validation_error","detail":"Cannot cancel a run that is in 'Completed' status"}`), ErrInvalid)
 }
 
-func TestTooManyFileDownloadsIsNoRateLimit(t *testing.T) {
+func TestTooManyFileDownloadsAreNotTriedAgain(t *testing.T) {
 	tries := newScript(answers(429, `{"type":"server_error","code":"too_many_concurrent_file_downloads","detail":"Too many concurrent file download batch exports for this team."}`))
 	_, err := newFakeClient(t, tries).FileDownloads.Create(t.Context(), goodFileDownload())
-	require.ErrorIs(t, err, ErrTooManyFileDownloads)
-	require.NotErrorIs(t, err, ErrRateLimited)
-	require.NotErrorIs(t, err, ErrTooManyBackfills)
+	require.ErrorIs(t, err, ErrRateLimited)
+	require.Equal(t, CodeTooManyFileDownloads, as[*APIError](t, err).Code)
 	require.NotErrorIs(t, err, ErrOutcomeUnknown)
 	require.ErrorContains(t, err, "wait until a running file download has ended")
 	assert.EqualValues(t, 1, tries.tries.Load(), "it is not tried again")
 
 	tries = newScript(answers(429, `{"type":"server_error","code":"too_many_concurrent_file_downloads"}`))
 	_, err = newFakeClient(t, tries).FileDownloads.Get(t.Context(), downloadA)
-	require.ErrorIs(t, err, ErrTooManyFileDownloads)
+	require.Equal(t, CodeTooManyFileDownloads, as[*APIError](t, err).Code)
 	assert.EqualValues(t, 1, tries.tries.Load(), "nor for a read")
 }
 
@@ -329,7 +328,7 @@ func downloadFrom(t *testing.T, s *storage, offset int64, options ...Option) (st
 	var got strings.Builder
 	got.WriteString(testContent[:offset])
 	client := newFakeClient(t, s, options...)
-	size, err := client.FileDownloads.Download(t.Context(), downloadA, fileA, &got, &DownloadOptions{Offset: offset})
+	size, err := client.FileDownloads.Download(t.Context(), downloadA, fileA, &got, &DownloadState{Offset: offset})
 	return got.String(), size, err
 }
 
@@ -362,26 +361,27 @@ func TestDownloadsResumeWhereTheyWere(t *testing.T) {
 	}
 }
 
-// A DownloadError holds enough for a later call to notice that the file has changed.
+// A DownloadState holds enough for a later call to notice that the file has changed.
 func TestAResumeIsOfTheSameFile(t *testing.T) {
 	var got strings.Builder
 	client := newFakeClient(t, &storage{steps: []step{cutAt(7, file, nil)}}, WithRetryPolicy(RetryPolicy{MaxTries: 1}))
-	_, err := client.FileDownloads.Download(t.Context(), downloadA, fileA, &got, nil)
-	failed := as[*DownloadError](t, err)
-	require.NotErrorIs(t, err, ErrFileChanged)
-	assert.Equal(t, fileA, failed.File)
-	assert.Equal(t, 1, failed.Tries)
-	o := DownloadOptions{Offset: failed.Offset, Size: failed.Size, ETag: failed.ETag}
-	assert.Equal(t, DownloadOptions{Offset: 7, Size: 20, ETag: `"1"`}, o)
+	var o DownloadState
+	_, err := client.FileDownloads.Download(t.Context(), downloadA, fileA, &got, &o)
+	require.ErrorContains(t, err, "file "+fileA.String())
+	require.ErrorContains(t, err, "the writer has 7 of 20 bytes: resume with the same state [1 tries]")
+	assert.Equal(t, DownloadState{Offset: 7, Size: 20, ETag: `"1"`}, o)
 
-	resume := func(o DownloadOptions, s step) error {
+	resume := func(o DownloadState, s step) error {
 		var rest strings.Builder
 		_, err := newFakeClient(t, &storage{steps: []step{s}}).FileDownloads.Download(t.Context(), downloadA, fileA, &rest, &o)
 		if err != nil {
-			require.ErrorIs(t, err, ErrFileChanged)
-			require.ErrorContains(t, err, "start again at Offset 0, in an empty writer")
+			require.ErrorContains(t, err, "the file has changed since its download began")
+			require.ErrorContains(t, err, "start again with an empty writer")
 			require.NotContains(t, err.Error(), "resume")
 			assert.Empty(t, rest.String())
+			assert.Zero(t, o)
+		} else {
+			assert.EqualValues(t, len(testContent), o.Offset)
 		}
 		return err
 	}
@@ -399,7 +399,7 @@ func TestADownloadWithoutARedirectIsAnError(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var got strings.Builder
 			_, err := newFakeClient(t, newScript(s)).FileDownloads.Download(t.Context(), downloadA, fileA, &got, nil)
-			require.ErrorAs(t, err, new(*DownloadError))
+			require.ErrorContains(t, err, "the writer has ")
 			requireNoSignature(t, err)
 			assert.Empty(t, got.String())
 		})

@@ -163,8 +163,8 @@ func endpointByNumber(op Op, id int64) request {
 }
 
 // ByName returns the integration of a kind with exactly this name, which is either the name it was given or the
-// name that PostHog shows. An empty kind is any. If several integrations have the name, or no integration, the
-// error is a [*NameError]. ByName reads the whole list of the kind.
+// name that PostHog shows. An empty kind is any. The error is [ErrNotFound] if none has
+// it, and an [*InputError] with their ids if several have it. ByName reads the whole list of the kind.
 //
 // GET /integrations/, scope integration:read.
 func (s *IntegrationsService) ByName(ctx context.Context, kind integration.Kind, name string, options ...CallOption) (*Integration, error) {

@@ -272,7 +272,7 @@ func TestDurationsNeedAUnit(t *testing.T) {
 
 // Figures that mean nearly no limit do not overflow into a small one.
 func TestLimitsOfALargeRate(t *testing.T) {
-	for _, rate := range []int{20_000, math.MaxInt/2 + 1, math.MaxInt, Unpaced} {
+	for _, rate := range []int{20_000, math.MaxInt/2 + 1, math.MaxInt, RateUnlimited} {
 		limits, room := CaptureOptions{Rate: rate}.limits()
 		require.Equal(t, unpacedInFlight, room.Events, rate)
 		require.Equal(t, defaultBatchEvents, limits.BatchItems, rate)

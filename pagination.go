@@ -3,6 +3,7 @@ package hogapi
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
@@ -11,6 +12,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hogapi/hogapi/internal/errtext"
 	"github.com/hogapi/hogapi/internal/httptry"
 	"github.com/hogapi/hogapi/internal/mask"
 	"github.com/hogapi/hogapi/internal/outgoing"
@@ -155,43 +157,107 @@ func walkError(e PageError) error {
 	return &e
 }
 
-// NameError is the error if no item has a name, or if several items have it. It matches [ErrNotFound] if no
-// item has it.
-type NameError struct {
-	Op   Op
-	Name string
-	IDs  []string // the items that have the name
-}
-
-// Error says how many items have the name, and lists their ids.
-func (e *NameError) Error() string {
-	name := mask.Clean(fmt.Sprintf("%q", e.Name))
-	if len(e.IDs) == 0 {
-		return fmt.Sprintf("hogapi: %s: nothing has the name %s", e.Op, name)
-	}
-	return fmt.Sprintf("hogapi: %s: %d have the name %s: take one by its id, %s", e.Op, len(e.IDs), name, strings.Join(e.IDs, " or "))
-}
-
-// Is matches ErrNotFound if nothing has the name.
-func (e *NameError) Is(target error) bool { return target == ErrNotFound && len(e.IDs) == 0 }
-
 func byName[T any](op Op, name string, list iter.Seq2[T, error], of func(*T) (id any, names []string)) (*T, error) {
 	if name == "" {
 		return nil, refused(op, outgoing.Refuse("name", "", "a name"))
 	}
 	var found *T
-	failed := &NameError{Op: op, Name: name}
+	var ids []string
 	for item, err := range list {
 		if err != nil {
 			return nil, err
 		}
 		if id, names := of(&item); slices.Contains(names, name) {
 			found = &item
-			failed.IDs = append(failed.IDs, fmt.Sprint(id))
+			ids = append(ids, fmt.Sprint(id))
 		}
 	}
-	if len(failed.IDs) != 1 {
-		return nil, failed
+	switch shown := mask.Clean(name); len(ids) {
+	case 0:
+		return nil, errtext.Errorf("%s: %v: nothing has the name %q", op, ErrNotFound, shown)
+	case 1:
+		return found, nil
+	default:
+		want := fmt.Sprintf("the id of one item: %d have this name, %s", len(ids), strings.Join(ids, " and "))
+		return nil, refused(op, outgoing.Refuse("name", shown, want))
 	}
-	return found, nil
+}
+
+// RowError is the error of one row of a page that can be read otherwise. The fields that cannot be decoded stay empty,
+// and the others are set. All and AllLogs yield the row with this error at its place, and continue if the loop does.
+type RowError struct {
+	Index int             // of the row in the Results of its page
+	Field string          // the first that stays empty; "" if the row lacks a value or is not an object
+	Raw   json.RawMessage // the row as it came, with keys redacted
+	Err   error           // *DecodeError
+}
+
+func (e *RowError) Error() string { return fmt.Sprint(e.Err) }
+
+// Unwrap returns the *DecodeError.
+func (e *RowError) Unwrap() error { return e.Err }
+
+// rowErrors are the errors of the rows of one page, in their order.
+type rowErrors []*RowError
+
+const maxRowTexts = 3 // of rows that an error names
+
+func (e rowErrors) Error() string {
+	var b errtext.Text
+	b.Add("%v", e[0])
+	for _, row := range e[1:min(len(e), maxRowTexts)] {
+		b.Add("; %v", errors.Unwrap(row.Err))
+	}
+	b.AddIf(len(e) > maxRowTexts, "; and %d more rows", len(e)-maxRowTexts)
+	return b.String()
+}
+
+// Unwrap returns the errors of the rows.
+func (e rowErrors) Unwrap() (all []error) {
+	for _, row := range e {
+		all = append(all, row)
+	}
+	return all
+}
+
+// At returns the row of this index and its error, or nil for a row without an error.
+func (e rowErrors) At(i int) (raw []byte, err error) {
+	at, found := slices.BinarySearchFunc(e, i, func(row *RowError, i int) int { return cmp.Compare(row.Index, i) })
+	if !found {
+		return nil, nil
+	}
+	return e[at].Raw, e[at]
+}
+
+func (x *exchange) rowErrors(faults httptry.RowFaults, body []byte) (all rowErrors) {
+	shown := x.shown(body)
+	for _, f := range faults {
+		all = append(all, &RowError{Index: f.Index, Field: f.Field, Raw: mask.Bytes(f.Raw, x.Keys), Err: &DecodeError{
+			CallInfo: x.info(x.Tries), StatusCode: x.Answer.StatusCode,
+			Err: x.masked(fmt.Errorf("row %d: %w", f.Index, f.Err)), body: shown,
+		}})
+	}
+	return all
+}
+
+// keepRows keeps the wanted rows of a page, and those with an error, which may be wanted.
+func keepRows[T any](rows []T, err error, isWanted func(*T) bool) ([]T, error) {
+	bad, isOfRows := errors.AsType[rowErrors](err)
+	kept, moved := rows[:0], rowErrors{}
+	for i := range rows {
+		at, found := slices.BinarySearchFunc(bad, i, func(row *RowError, i int) int { return cmp.Compare(row.Index, i) })
+		if found {
+			here := *bad[at]
+			here.Index = len(kept)
+			moved = append(moved, &here)
+		}
+		if found || isWanted(&rows[i]) {
+			kept = append(kept, rows[i])
+		}
+	}
+	clear(rows[len(kept):])
+	if isOfRows {
+		err = moved
+	}
+	return kept, err
 }

@@ -13,7 +13,6 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/hogapi/hogapi/internal/coverage"
-	"github.com/hogapi/hogapi/internal/errtext"
 	"github.com/hogapi/hogapi/internal/httptry"
 	"github.com/hogapi/hogapi/internal/mask"
 	"github.com/hogapi/hogapi/internal/outgoing"
@@ -277,7 +276,7 @@ func (s *RunsService) Get(ctx context.Context, exportID, runID uuid.UUID, option
 
 // Cancel ends a run that is under way, and waits up to two minutes until it is over. The service shows the status
 // Cancelled at once, but the run continues until it has a FinishedAt: a backfill that begins meanwhile gets no run of its
-// own. If the run ended in another way, the error is [ErrNotCancelled]: it may have exported its rows. If it is not over
+// own. If the run ended in another way, the error is a [*RunError]: the run may have exported its rows. If it is not over
 // after that time, the error is an [*OutcomeUnknownError]: the service answers with success also if it could not cancel.
 //
 // For a run that is over, newer servers answer 400 ([ErrInvalid]), and old servers may answer 500. The call is not
@@ -292,7 +291,7 @@ func (s *RunsService) Cancel(ctx context.Context, exportID, runID uuid.UUID, opt
 	run, err := s.ended(ctx, exportID, runID, append(slices.Clip(options), onlyHeader))
 	switch {
 	case err == nil && run.isFinal() && run.Status != RunStatusCancelled:
-		return errtext.Errorf("%v: run %s ended as %s", ErrNotCancelled, run.ID, mask.Clean(string(run.Status)))
+		return &RunError{Run: run, reason: "was not cancelled: "}
 	case err == nil && !run.isFinal():
 		err = fmt.Errorf("the service accepted the call, but run %s is not over after %v; its status is %s", run.ID, watch.CancelPatience, mask.Clean(string(run.Status)))
 	}

@@ -21,13 +21,6 @@ import (
 	"github.com/hogapi/hogapi/ops"
 )
 
-// Sentinels for errors.Is: the end of a run or a backfill that did not export everything.
-var (
-	ErrRunFailed     = errors.New("hogapi: the run failed")                        // FailedBilling, TimedOut and Terminated too
-	ErrRunCancelled  = errors.New("hogapi: the run was cancelled")                 // by request
-	ErrRecordsFailed = errors.New("hogapi: the run completed, but records failed") // only newer servers count them
-)
-
 // WatchOptions control how often Watch and Wait look at the state, and when they stop. Zero fields take the default.
 // Watch and Wait obey a Retry-After of up to an hour; after a longer one, they return an error at once. Their errors
 // name the last state.
@@ -113,20 +106,22 @@ func judgeLook(err error) watch.Failure {
 	return watch.Failure{CanPass: ok && !httptry.IsPermanent(transport.Err)}
 }
 
-// RunError is a run that is over and has not exported everything. It matches [ErrRunFailed] if it failed, timed out
-// or was terminated, [ErrRunCancelled] if it was cancelled, and [ErrRecordsFailed] if it completed but some of its
-// records failed. After a status that this package does not know, it matches no sentinel.
+// RunError is a run or a file download that is over and has not exported everything. It matches [ErrRunFailed] if the run
+// failed, timed out, was terminated, or completed with failed records, and [ErrRunCancelled] if it was cancelled. After a
+// status that this package does not know, it matches no sentinel.
 type RunError struct {
 	Run *Run
+
+	reason string // what the run did not do; may be empty
 }
 
 // Error names the run, its last status and the service's own text.
-func (e *RunError) Error() string { return "hogapi: " + e.Run.ending() }
+func (e *RunError) Error() string { return fmt.Sprintf("hogapi: run %s %s%s", e.Run.ID, e.reason, e.Run.ending()) }
 
 // Is matches the sentinel of the run's status.
 func (e *RunError) Is(target error) bool {
 	if e.Run.outcome() == coverage.RecordsFailed {
-		return target == ErrRecordsFailed
+		return target == ErrRunFailed
 	}
 	return target == e.Run.Status.sentinel() && target != nil
 }
@@ -163,9 +158,9 @@ func (r *Run) brief() string {
 }
 
 func (r *Run) ending() string {
-	text := fmt.Sprintf("run %s ended as %s", r.ID, mask.Clean(string(r.Status)))
-	if r.Status == RunStatusCompleted {
-		text = fmt.Sprintf("run %s completed, but %d records failed", r.ID, orDefault(r.RecordsFailed))
+	text := "ended as " + mask.Clean(string(r.Status))
+	if failed := orDefault(r.RecordsFailed); r.Status == RunStatusCompleted && failed > 0 {
+		text = fmt.Sprintf("completed, but %d records failed", failed)
 	}
 	if latest := mask.Clean(orDefault(r.LatestError)); latest != "" {
 		text += ": " + latest
@@ -183,7 +178,7 @@ func (s *RunsService) Watch(ctx context.Context, exportID, runID uuid.UUID, o *W
 
 // Wait waits until the run is over. The error is nil only if the run completed with all of its records, or is
 // still running and WatchOptions.Until accepts that. After any other end it is a [*RunError], also if the run
-// completed but some of its records failed ([ErrRecordsFailed]). Wait returns the last state of the run with
+// completed but some of its records failed. Wait returns the last state of the run with
 // every error; the state is nil if it was never read.
 func (s *RunsService) Wait(ctx context.Context, exportID, runID uuid.UUID, o *WatchOptions, options ...CallOption) (*Run, error) {
 	return watch.Ended(s.watch(ctx, exportID, runID, o, options), (*Run).judge)

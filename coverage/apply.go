@@ -221,7 +221,7 @@ func (r *repairer) beginNext(ctx context.Context, target export, step *Step, at 
 		if next, err = r.lookAgain(ctx, target, step, at); err != nil || next.part.End.IsZero() || next.leaves {
 			return next, err
 		}
-		if err = r.request(ctx, target.ID, step, next.part); !errors.Is(err, hogapi.ErrTooManyBackfills) {
+		if err = r.request(ctx, target.ID, step, next.part); !hasCode(err, hogapi.CodeTooManyBackfills) {
 			return next, err
 		}
 		if !watch.Sleep(ctx, r.pace.MaxInterval) {
@@ -293,16 +293,16 @@ func (r *repairer) waitForBackfills(ctx context.Context, exportID uuid.UUID, gap
 		case !calendar.IsOpen(b.Status):
 			continue
 		}
-		end := hogapi.At(outgoing.OrDefault(b.EndAt))
+		end := hogapi.AtTime(outgoing.OrDefault(b.EndAt))
 		if b.EndAt == nil {
 			end = hogapi.CaughtUp()
 		}
 		if !gap.Overlaps(calendar.NewSpan(outgoing.OrDefault(b.StartAt), cmp.Or(end.Time(), gap.End))) {
 			continue
 		}
-		ticket := &hogapi.BackfillTicket{ExportID: exportID, BackfillID: b.ID.String(), RequestedAt: b.CreatedAt, StartAt: hogapi.Beginning(), EndAt: end}
+		ticket := &hogapi.BackfillTicket{ExportID: exportID, BackfillID: b.ID.String(), RequestedAt: b.CreatedAt, StartAt: hogapi.AtBeginning(), EndAt: end}
 		if b.StartAt != nil {
-			ticket.StartAt = hogapi.At(*b.StartAt)
+			ticket.StartAt = hogapi.AtTime(*b.StartAt)
 		}
 		_, err := r.Backfills.Wait(ctx, ticket, r.selected.Watch)
 		if _, isOver := errors.AsType[*hogapi.BackfillError](err); err != nil && !isOver {

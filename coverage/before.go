@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 	"time"
 
@@ -34,10 +35,11 @@ func (r *repairer) testDestination(ctx context.Context) error {
 	tested, err := r.root.TestDestination(ctx, r.export.BatchExport, isSelected)
 	test, _ := tested.(*hogapi.DestinationTest)
 	result := outgoing.OrDefault(test)
+	api, _ := errors.AsType[*hogapi.APIError](err)
 	switch failed := result.Failed(); {
-	case errors.Is(err, hogapi.ErrNoDestinationTest):
+	case errors.Is(err, hogapi.ErrUnsupported) && api == nil: // the service has no test for this type
 		return nil
-	case errors.Is(err, hogapi.ErrUnsupported) || errors.Is(err, hogapi.ErrInvalid) || errors.Is(err, hogapi.ErrServer):
+	case errors.Is(err, hogapi.ErrUnsupported) || errors.Is(err, hogapi.ErrInvalid) || api != nil && api.StatusCode >= http.StatusInternalServerError:
 		r.note("The destination was not tested: " + mask.OneLine(err.Error()))
 		return nil
 	case err != nil || failed == nil:

@@ -19,7 +19,7 @@ func (r *repairer) cancel(ctx context.Context, step *Step) error {
 		err = r.Runs.Cancel(ctx, r.plan.ExportID, run.ID)
 		switch {
 		case ctx.Err() != nil:
-		case err == nil, errors.Is(err, hogapi.ErrOutcomeUnknown), errors.Is(err, hogapi.ErrNotCancelled):
+		case err == nil, errors.Is(err, hogapi.ErrOutcomeUnknown), errors.As(err, new(*hogapi.RunError)):
 			run, err = r.Runs.Get(ctx, r.plan.ExportID, run.ID)
 		case errors.Is(err, hogapi.ErrInvalid): // it may have ended, or somebody has cancelled it, since the last look
 			if now, unread := r.Runs.Get(ctx, r.plan.ExportID, run.ID); unread == nil && !calendar.IsOpen(now.Status) {

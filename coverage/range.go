@@ -83,7 +83,7 @@ func DownloadRange(ctx context.Context, client *hogapi.Client, from, to time.Tim
 		Request: func(start, end time.Time) any { return selected.request(start, end) },
 		Create: func(ctx context.Context, start, end time.Time) (id uuid.UUID, err error) {
 			id, err = s.Create(ctx, selected.request(start, end))
-			for errors.Is(err, hogapi.ErrTooManyFileDownloads) {
+			for hasCode(err, hogapi.CodeTooManyFileDownloads) {
 				if !watch.Sleep(ctx, pace.MaxInterval) {
 					return id, errtext.Errorf("stopped waiting until fewer file downloads are under way: %v", httptry.ContextError(ctx))
 				}

@@ -3,6 +3,7 @@ package coverage
 import (
 	"cmp"
 	"context"
+	"errors"
 	"math"
 	"slices"
 	"time"
@@ -188,3 +189,9 @@ func (r *reader) delay() time.Duration {
 }
 
 func (r *reader) grace() time.Duration { return cmp.Or(r.selected.Grace, defaultGrace) }
+
+// hasCode reports whether the service answered with an error of this code.
+func hasCode(err error, code string) bool {
+	api, ok := errors.AsType[*hogapi.APIError](err)
+	return ok && api.Code == code
+}

@@ -10,9 +10,8 @@ import (
 
 // Sentinels of a Capture, which package hogapi has under the same names.
 var (
-	ErrFull     = errors.New("hogapi: the buffer is full")
-	ErrNotReady = errors.New("hogapi: the server has not answered yet how it takes events")
-	ErrClosed   = errors.New("hogapi: closed")
+	ErrFull   = errors.New("hogapi: the buffer is full")
+	ErrClosed = errors.New("hogapi: closed")
 )
 
 // Error is the error of an event that the gate refuses or the service has rejected. It matches

@@ -37,7 +37,7 @@ func TestCheck(t *testing.T) {
 	for i := range 30 {
 		fmt.Fprintf(&known, `{"event":"live","distinct_id":"x","timestamp":%q}`+"\n", longAgo.AddDate(0, 0, 5+i/3).Format(time.RFC3339))
 	}
-	_, err = history.Import(t.Context(), client, history.JSONLines(write(t, "live.jsonl", known.String())), &history.Options{ID: "live", Rate: hogapi.Unpaced})
+	_, err = history.Import(t.Context(), client, history.JSONLines(write(t, "live.jsonl", known.String())), &history.Options{ID: "live", Rate: hogapi.RateUnlimited})
 	require.NoError(t, err)
 
 	zone := time.FixedZone("UTC+2", 7200)

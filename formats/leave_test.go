@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/event"
 	"github.com/hogapi/hogapi/formats"
 	"github.com/hogapi/hogapi/history"
 )
@@ -75,7 +76,7 @@ func TestWithoutMerges(t *testing.T) {
 	before, got := all(t, source), all(t, formats.WithoutMerges(source))
 	assert.JSONEq(t, `{"é\"":"x","import_anon_distinct_id":"a","$set":{}}`, string(got[0].RawProperties))
 	assert.Equal(t, map[string]any{"import_anon_distinct_id": "a"}, got[1].Properties)
-	assert.Equal(t, hogapi.SkippedEvent(before[2].Position, formats.SkipMerge).Name, got[2].Name)
+	assert.Equal(t, event.Skip(before[2].Position, formats.SkipMerge).Name, got[2].Name)
 	assert.True(t, got[2].Timestamp.IsZero(), "skipped")
 	assert.Equal(t, before[3].RawProperties, got[3].RawProperties)
 	assert.Equal(t, before[4].RawProperties, got[4].RawProperties)

@@ -13,6 +13,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/event"
 	"github.com/hogapi/hogapi/history"
 	"github.com/hogapi/hogapi/internal/wire"
 	"github.com/hogapi/hogapi/ops"
@@ -186,7 +187,7 @@ var linkSpace = uuid.MustParse("8c1f4f0e-2a2b-5a55-9a35-0b8e2f8f7f01")
 
 func (p pair) event(at hogapi.Position) hogapi.Event {
 	if p.Skip != "" {
-		return hogapi.SkippedEvent(at, p.Skip)
+		return event.Skip(at, p.Skip)
 	}
 	ev := hogapi.Identify(p.User, p.at.time(), nil)
 	ev.Properties = map[string]any{"$anon_distinct_id": p.Anonymous}

@@ -137,7 +137,7 @@ func TestLinks(t *testing.T) {
 	// With the source it is one import, and the links come first.
 	server := hogapitest.New()
 	receipt, err := history.Import(t.Context(), server.Client(t), history.Concat(links, source), &history.Options{
-		ID: "orders", Rate: hogapi.Unpaced, Checkpoint: history.CheckpointFile(filepath.Join(t.TempDir(), "checkpoint")), Rejects: history.RejectFile(filepath.Join(t.TempDir(), "rejects")),
+		ID: "orders", Rate: hogapi.RateUnlimited, Checkpoint: history.CheckpointFile(filepath.Join(t.TempDir(), "checkpoint")), Rejects: history.RejectFile(filepath.Join(t.TempDir(), "rejects")),
 	})
 	require.NoError(t, err)
 	assert.EqualValues(t, len(users)-shared+3000, receipt.Acknowledged)

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/event"
 	"github.com/hogapi/hogapi/history"
 	"github.com/hogapi/hogapi/internal/extsort"
 	"github.com/hogapi/hogapi/internal/wire"
@@ -86,7 +87,7 @@ func (n newest) events(ctx context.Context, after hogapi.Position, yield func(ho
 		}
 		at := hogapi.Position{Key: key, Offset: end}
 		if isOlder {
-			return yield(hogapi.SkippedEvent(at, SkipOlderState))
+			return yield(event.Skip(at, SkipOlderState))
 		}
 		var ev hogapi.Event
 		if damaged = wire.ReadEvent(item[newestKeySize:], &ev); damaged != nil {

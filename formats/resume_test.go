@@ -235,7 +235,7 @@ func TestSortRunsEndBetweenRecords(t *testing.T) {
 func storedBy(ctx context.Context, t *testing.T, server *hogapitest.Server, source history.Source, checkpoint *stoppable) (map[uuid.UUID]string, error) {
 	t.Helper()
 	_, err := history.Import(ctx, server.Client(t), source, &history.Options{
-		ID: "combined", Rate: hogapi.Unpaced, Checkpoint: checkpoint, Delivery: hogapi.DeliveryOptions{Tuning: hogapi.Tuning{MaxBatchEvents: 3, Lanes: 1, MaxInFlight: 2}},
+		ID: "combined", Rate: hogapi.RateUnlimited, Checkpoint: checkpoint, Delivery: hogapi.DeliveryOptions{Tuning: hogapi.Tuning{MaxBatchEvents: 3, Lanes: 1, MaxInFlight: 2}},
 	})
 	events := map[uuid.UUID]string{}
 	for ev := range server.Ledger().Events() {

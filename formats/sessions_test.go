@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/event"
 	"github.com/hogapi/hogapi/formats"
 	"github.com/hogapi/hogapi/history"
 )
@@ -336,7 +337,7 @@ func TestEventsWithoutASession(t *testing.T) {
 	early, late := time.Date(1969, 12, 31, 23, 0, 0, 0, time.UTC), time.Date(2300, 1, 1, 0, 0, 0, 0, time.UTC)
 	ids := sessionsIn(t, timeline("t",
 		hogapi.Event{Name: "e", DistinctID: "u", Timestamp: early},
-		hogapi.SkippedEvent(hogapi.Position{}, "x"),
+		event.Skip(hogapi.Position{}, "x"),
 		hogapi.Event{Name: "e", DistinctID: "u", Timestamp: longAgo, Properties: map[string]any{"$lib": "python"}},
 		hogapi.Event{Name: "job", DistinctID: "u", Timestamp: longAgo},
 		hogapi.Event{Name: "$groupidentify", DistinctID: "$company_acme", Timestamp: longAgo},

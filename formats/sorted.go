@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/event"
 	"github.com/hogapi/hogapi/history"
 	"github.com/hogapi/hogapi/internal/extsort"
 	"github.com/hogapi/hogapi/internal/lines"
@@ -194,7 +195,7 @@ func add(sorter *extsort.Sorter, ev hogapi.Event, at time.Time) error {
 	if err == nil {
 		return nil
 	}
-	bad := hogapi.BadEvent(ev.Position, nil, err)
+	bad := event.Bad(ev.Position, nil, err)
 	bad.UUID, bad.Origin = ev.UUID, ev.Origin
 	return sorter.Add(func(room []byte) ([]byte, error) { return wire.AppendEvent(appendTime(room, at), &bad) })
 }

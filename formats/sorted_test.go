@@ -85,7 +85,7 @@ var write = formattest.File
 func stored(t *testing.T, source history.Source, rejects string) (events map[uuid.UUID]string, receipt hogapi.Receipt) {
 	t.Helper()
 	server := hogapitest.New()
-	options := &history.Options{ID: "orders", Rate: hogapi.Unpaced, MaxRejectShare: -1}
+	options := &history.Options{ID: "orders", Rate: hogapi.RateUnlimited, MaxRejectShare: -1}
 	if rejects != "" {
 		options.Rejects = history.RejectFile(rejects)
 	}

@@ -211,7 +211,7 @@ func someVisits() string {
 // uuid.
 func copies(t *testing.T, server *hogapitest.Server, source history.Source, id, rejects string) (events []string) {
 	t.Helper()
-	options := &history.Options{ID: id, Rate: hogapi.Unpaced, MaxRejectShare: -1}
+	options := &history.Options{ID: id, Rate: hogapi.RateUnlimited, MaxRejectShare: -1}
 	if rejects != "" {
 		options.Rejects = history.RejectFile(rejects)
 	}

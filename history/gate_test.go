@@ -209,7 +209,7 @@ func goldenEvents() []event.Event {
 		like(func(e *event.Event) { e.UUID, e.Position = uuid.Nil, event.Position{Key: "events.jsonl", Offset: 4711} }),
 		hogapi.Identify("user-1", testTime, map[string]any{"plan": "pro"}),
 		hogapi.GroupIdentify("company", "acme", testTime, nil),
-		hogapi.Alias("user-1", "device-9", testTime),
+		event.Alias("user-1", "device-9", testTime),
 	}
 }
 

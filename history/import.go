@@ -44,7 +44,7 @@ type Options struct {
 	// without [io.ReaderAt] are verified while their events are sent. Set -1 to verify no file beforehand. The
 	// default is 1 GiB.
 	VerifyArchiveBytes int64
-	// Rate is the largest number of events per second; [Unpaced] sets no limit. The default is 1,000, the rate of
+	// Rate is the largest number of events per second; [RateUnlimited] sets no limit. The default is 1,000, the rate of
 	// the service's own importer.
 	Rate int
 	// Total is the number of events in the source, for Stats.Total. The default, 0, means that it is not known.
@@ -72,7 +72,7 @@ type Options struct {
 //
 // If the options, the checkpoint or the reject file do not fit, the error is an [*InputError]; if another
 // import uses these files, it matches [ErrHeld]. An import that stops returns a [*StopError], in an
-// [*UnsettledError] if events were under way, and can be resumed. An import that rejects too much ends with a
+// [*event.UnsettledError] if events were under way, and can be resumed. An import that rejects too much ends with a
 // *StopError, even if everything else was sent.
 //
 // When ctx ends, Import reads nothing more, sends what it has read, saves the position and returns, all within

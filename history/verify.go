@@ -13,10 +13,14 @@ import (
 	"github.com/hogapi/hogapi/event"
 	"github.com/hogapi/hogapi/internal/bridge"
 	"github.com/hogapi/hogapi/internal/outgoing"
+	"github.com/hogapi/hogapi/internal/queries"
 	"github.com/hogapi/hogapi/internal/verify"
 	"github.com/hogapi/hogapi/internal/wire"
 	"github.com/hogapi/hogapi/ops"
 )
+
+// ErrMaxBytesRead means that the next query of Verify would read more than [VerifyOptions.MaxBytesRead].
+var ErrMaxBytesRead = queries.ErrMaxRead
 
 // VerifyOptions are the options of [Verify].
 type VerifyOptions struct {

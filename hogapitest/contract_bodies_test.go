@@ -96,7 +96,7 @@ func TestContractBodiesOfTheClient(t *testing.T) {
 	}
 	hour := now.Truncate(24 * time.Hour)
 	for _, x := range []hogapi.BackfillRange{
-		{Start: hogapi.At(hour), End: hogapi.At(hour.Add(2 * time.Hour))}, {Start: hogapi.At(hour), End: hogapi.CaughtUp()}, {Start: hogapi.Date(2026, 3, 2), End: hogapi.Date(2026, 3, 4)},
+		{Start: hogapi.AtTime(hour), End: hogapi.AtTime(hour.Add(2 * time.Hour))}, {Start: hogapi.AtTime(hour), End: hogapi.CaughtUp()}, {Start: hogapi.AtDate(2026, 3, 2), End: hogapi.AtDate(2026, 3, 4)},
 	} {
 		calls = append(calls, func(ctx context.Context, c *hogapi.Client, ids map[string]string) error {
 			kind := map[bool]string{true: "days", false: "http"}[x.Start.IsDate()]

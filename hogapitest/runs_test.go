@@ -181,7 +181,7 @@ func TestFailuresPauseASchedule(t *testing.T) {
 			}
 			return hogapitest.Outcome{}, true
 		})
-		bounds := hogapi.BackfillRange{Start: hogapi.At(now.Add(-20 * time.Hour)), End: hogapi.At(now.Add(-10 * time.Hour))}
+		bounds := hogapi.BackfillRange{Start: hogapi.AtTime(now.Add(-20 * time.Hour)), End: hogapi.AtTime(now.Add(-10 * time.Hour))}
 		_, err := client.BatchExports.Backfill(t.Context(), export, bounds, &hogapi.BackfillOptions{AcceptRowsByTimestamp: true})
 		require.NoError(t, err)
 		if tt.era == hogapitest.E4 {

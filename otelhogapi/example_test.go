@@ -15,6 +15,7 @@ import (
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 
 	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/event"
 	"github.com/hogapi/hogapi/history"
 	"github.com/hogapi/hogapi/hogapitest"
 	"github.com/hogapi/hogapi/otelhogapi"
@@ -115,7 +116,7 @@ func Example_service() {
 	closing, cancel := context.WithTimeout(background, 20*time.Second) // less than the platform's grace period
 	defer cancel()
 	receipt, err := capture.Close(closing)
-	if unsettled, ok := errors.AsType[*hogapi.UnsettledError](err); ok {
+	if unsettled, ok := errors.AsType[*event.UnsettledError](err); ok {
 		logger.Error("not settled", "events", unsettled.Count, "from", unsettled.First, "error", unsettled)
 	}
 	telemetry.Receipt(background, receipt)

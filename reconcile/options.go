@@ -27,7 +27,7 @@ type Options struct {
 	// default is 200,000.
 	MaxFindings int
 	// MaxBytesRead bounds what the queries of one Compare may read of each project. Compare ends with
-	// [hogapi.ErrMaxBytesRead] before a query that would pass it; with Dir, another one continues, and without it, another one
+	// [ErrMaxBytesRead] before a query that would pass it; with Dir, another one continues, and without it, another one
 	// begins again. The default is no limit but the budget of the project.
 	MaxBytesRead int64
 	// Dir is a folder for the answers of the sides. A comparison that was killed continues from there for a day; a

@@ -348,7 +348,7 @@ func TestReadsNoMoreThanItMay(t *testing.T) {
 		var read int64
 		report, read, err = run(dir, limit)
 		if runs++; report == nil {
-			require.ErrorIs(t, err, hogapi.ErrMaxBytesRead)
+			require.ErrorIs(t, err, ErrMaxBytesRead)
 			require.ErrorContains(t, err, "run again with the same Dir to continue")
 		}
 		require.LessOrEqual(t, read, limit)
@@ -361,9 +361,9 @@ func TestReadsNoMoreThanItMay(t *testing.T) {
 	assert.Equal(t, whole, all, "nothing is read twice")
 
 	_, first, err := run("", limit)
-	require.ErrorIs(t, err, hogapi.ErrMaxBytesRead)
+	require.ErrorIs(t, err, ErrMaxBytesRead)
 	_, second, err := run("", limit)
-	require.ErrorIs(t, err, hogapi.ErrMaxBytesRead)
+	require.ErrorIs(t, err, ErrMaxBytesRead)
 	assert.Equal(t, first, second)
 	_, _, err = run("", -1)
 	require.ErrorContains(t, err, "MaxBytesRead")

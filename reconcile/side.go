@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/hogapi/hogapi/internal/queries"
 	"github.com/hogapi/hogapi/internal/uuidsum"
 )
 
@@ -20,6 +21,8 @@ var (
 	ErrTooMuch = errors.New("reconcile: too much for one question")
 	// ErrCannotTell means that the side has no answer that can be trusted. The rows in question are then [CannotTell].
 	ErrCannotTell = errors.New("reconcile: no answer that can be trusted")
+	// ErrMaxBytesRead means that the next query would read more than [Options.MaxBytesRead].
+	ErrMaxBytesRead = queries.ErrMaxRead
 )
 
 // Side is one of the two places whose events are compared. A key is a uuid with the name of the event and the distinct id.

@@ -32,7 +32,7 @@ type ImportParams struct {
 	ID string `json:"id"`
 	// Shards are sent one after another, oldest events first. There can be at most 10,000.
 	Shards []Shard `json:"shards"`
-	// Rate is the largest number of events per second, or [hogapi.Unpaced]. [SetRate] changes it. The default is
+	// Rate is the largest number of events per second, or [hogapi.RateUnlimited]. [SetRate] changes it. The default is
 	// 1,000.
 	Rate int `json:"rate,omitempty"`
 	// MaxRejectShare and MaxRejects are the fields of [history.Options], for each shard.
@@ -80,7 +80,7 @@ func (p ImportParams) check() error {
 		return &hogapi.InputError{Field: "ImportParams", Want: "no key: workers read keys from their environment, and what is here stays in Temporal's history"}
 	case len(p.Shards) == 0 || len(p.Shards) > mostShards || len(raw) > mostParams:
 		return bad("Shards", strconv.Itoa(len(p.Shards)), fmt.Sprintf("1 to %d shards, of at most 1 MiB as JSON: larger shards are fewer", mostShards))
-	case p.Rate < hogapi.Unpaced:
+	case p.Rate < hogapi.RateUnlimited:
 		return bad("Rate", strconv.Itoa(p.Rate), "events a second, 0 for the default of 1,000, or -1 for no limit")
 	case p.Heartbeat != 0 && p.Heartbeat < leastHeartbeat:
 		return bad("Heartbeat", p.Heartbeat.String(), "2 s or more, or 0 for the default of 30 s")

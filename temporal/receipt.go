@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/event"
 	"github.com/hogapi/hogapi/internal/ledger"
 	"github.com/hogapi/hogapi/internal/uuidsum"
 )
@@ -81,8 +82,8 @@ func addDigests[S any, P interface {
 	return P(&sum).String()
 }
 
-// addDays adds two tables. The sum has the coarser periods of the two, as [hogapi.DayCount] describes them.
-func addDays(a, b []hogapi.DayCount) []hogapi.DayCount {
+// addDays adds two tables. The sum has the coarser periods of the two, as [event.DayCount] describes them.
+func addDays(a, b []event.DayCount) []event.DayCount {
 	length := min(periodOf(a), periodOf(b))
 	for {
 		sum := sumDays(slices.Concat(a, b), length)
@@ -104,7 +105,7 @@ func addDays(a, b []hogapi.DayCount) []hogapi.DayCount {
 }
 
 // periodOf returns the length of the table's dates in bytes: a whole date, a month, or zero.
-func periodOf(rows []hogapi.DayCount) int {
+func periodOf(rows []event.DayCount) int {
 	length := len("2006-01-02")
 	for _, r := range rows {
 		if r.Day == "" && r.Acknowledged+r.Unconfirmed == 0 { // rejects without a time have no day in any table
@@ -118,9 +119,9 @@ func periodOf(rows []hogapi.DayCount) int {
 	return length
 }
 
-func sumDays(rows []hogapi.DayCount, length int) []hogapi.DayCount {
+func sumDays(rows []event.DayCount, length int) []event.DayCount {
 	type cell struct{ day, event string }
-	sums := map[cell]hogapi.DayCount{}
+	sums := map[cell]event.DayCount{}
 	for _, r := range rows {
 		day := r.Day
 		if day != ledger.Other {
@@ -128,16 +129,16 @@ func sumDays(rows []hogapi.DayCount, length int) []hogapi.DayCount {
 		}
 		c := cell{day, r.Event}
 		s := sums[c]
-		sums[c] = hogapi.DayCount{
+		sums[c] = event.DayCount{
 			Day: day, Event: r.Event, Acknowledged: s.Acknowledged + r.Acknowledged, Rejected: s.Rejected + r.Rejected, Unconfirmed: s.Unconfirmed + r.Unconfirmed,
 			Digest: addDigests[uuidsum.Sum](s.Digest, r.Digest),
 		}
 	}
-	list := make([]hogapi.DayCount, 0, len(sums))
+	list := make([]event.DayCount, 0, len(sums))
 	for _, r := range sums {
 		list = append(list, r)
 	}
-	slices.SortFunc(list, func(a, b hogapi.DayCount) int { // the row of all further names is the last one: digits come before letters
+	slices.SortFunc(list, func(a, b event.DayCount) int { // the row of all further names is the last one: digits come before letters
 		return cmp.Or(cmp.Compare(a.Day, b.Day), cmp.Compare(a.Event, b.Event))
 	})
 	return list

@@ -42,7 +42,7 @@ func TestReceiptsAddUp(t *testing.T) {
 	run := func(paths ...string) hogapi.Receipt {
 		ignore := hogapi.RejectFunc(func(context.Context, hogapi.Reject) error { return nil })
 		r, err := history.Import(t.Context(), hogapitest.New().Client(t), history.JSONLines(paths...),
-			&history.Options{ID: "sum", Rate: hogapi.Unpaced, Rejects: ignore})
+			&history.Options{ID: "sum", Rate: hogapi.RateUnlimited, Rejects: ignore})
 		require.NoError(t, err)
 		return r
 	}
@@ -67,16 +67,16 @@ func TestReceiptOfUnfinishedShards(t *testing.T) {
 }
 
 func TestDaysAreRolledUp(t *testing.T) {
-	table := func(days, names int) (rows []hogapi.DayCount) {
+	table := func(days, names int) (rows []event.DayCount) {
 		for d := range days {
 			for n := range names {
 				day := time.Date(2024, 1, 1+d, 0, 0, 0, 0, time.UTC).Format(time.DateOnly)
-				rows = append(rows, hogapi.DayCount{Day: day, Event: fmt.Sprintf("name %06d", n), Acknowledged: 1})
+				rows = append(rows, event.DayCount{Day: day, Event: fmt.Sprintf("name %06d", n), Acknowledged: 1})
 			}
 		}
 		return rows
 	}
-	total := func(rows []hogapi.DayCount) (sum int64) {
+	total := func(rows []event.DayCount) (sum int64) {
 		for _, r := range rows {
 			sum += r.Acknowledged
 		}
@@ -99,27 +99,27 @@ func TestDaysAreRolledUp(t *testing.T) {
 	assert.Len(t, again, mostRows)
 	assert.EqualValues(t, total(others)+1, total(again))
 
-	rejects := []hogapi.DayCount{{Rejected: 3}}
+	rejects := []event.DayCount{{Rejected: 3}}
 	assert.Len(t, addDays(table(2, 1), rejects), 3, "rejects without a time roll nothing up")
 }
 
 // The finest period that all rows have is that of a table. A row of rejects without a time has none.
 func TestPeriods(t *testing.T) {
 	for _, tt := range []struct {
-		rows []hogapi.DayCount
+		rows []event.DayCount
 		want int
 	}{
 		{nil, len("2006-01-02")},
-		{[]hogapi.DayCount{{Day: "2024-01-02", Acknowledged: 1}, {Rejected: 7}}, len("2006-01-02")},
-		{[]hogapi.DayCount{{Day: "2024-01-02", Acknowledged: 1}, {Day: "2024-01", Rejected: 7}}, len("2006-01")},
-		{[]hogapi.DayCount{{Day: "2024-01-02", Acknowledged: 1}, {Acknowledged: 1, Unconfirmed: 1}}, 0},
-		{[]hogapi.DayCount{{Day: "2024-01-02", Acknowledged: 1}, {Unconfirmed: 1}}, 0},
-		{[]hogapi.DayCount{{Day: "2024-01-02", Acknowledged: 1}, {Day: ledger.Other, Event: ledger.Other}}, 0},
+		{[]event.DayCount{{Day: "2024-01-02", Acknowledged: 1}, {Rejected: 7}}, len("2006-01-02")},
+		{[]event.DayCount{{Day: "2024-01-02", Acknowledged: 1}, {Day: "2024-01", Rejected: 7}}, len("2006-01")},
+		{[]event.DayCount{{Day: "2024-01-02", Acknowledged: 1}, {Acknowledged: 1, Unconfirmed: 1}}, 0},
+		{[]event.DayCount{{Day: "2024-01-02", Acknowledged: 1}, {Unconfirmed: 1}}, 0},
+		{[]event.DayCount{{Day: "2024-01-02", Acknowledged: 1}, {Day: ledger.Other, Event: ledger.Other}}, 0},
 	} {
 		assert.Equal(t, tt.want, periodOf(tt.rows), "%v", tt.rows)
 	}
 
-	sum := sumDays([]hogapi.DayCount{
+	sum := sumDays([]event.DayCount{
 		{Day: "2024-01-02", Event: "e", Acknowledged: 1, Rejected: 2, Unconfirmed: 3}, {Day: "2024-01-03", Event: "e", Acknowledged: 10, Rejected: 20, Unconfirmed: 30},
 		{Day: ledger.Other, Event: ledger.Other, Acknowledged: 5}, {Day: "2024-01-02", Event: "f", Acknowledged: 4},
 	}, len("2006-01"))
@@ -127,9 +127,9 @@ func TestPeriods(t *testing.T) {
 	assert.EqualValues(t, []int64{11, 22, 33}, []int64{sum[0].Acknowledged, sum[0].Rejected, sum[0].Unconfirmed})
 	assert.Equal(t, ledger.Other, sum[2].Day)
 
-	table := make([]hogapi.DayCount, mostRows)
+	table := make([]event.DayCount, mostRows)
 	for i := range table {
-		table[i] = hogapi.DayCount{Day: "2024-01-02", Event: fmt.Sprintf("%05d", i), Acknowledged: 1}
+		table[i] = event.DayCount{Day: "2024-01-02", Event: fmt.Sprintf("%05d", i), Acknowledged: 1}
 	}
 	assert.Len(t, addDays(table, nil), mostRows)
 	assert.Equal(t, "2024-01-02", addDays(table, nil)[0].Day)

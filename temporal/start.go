@@ -66,10 +66,10 @@ func Resume(ctx context.Context, c client.Client, importID string) error {
 	return ask(ctx, c, importID, control{Do: doResume})
 }
 
-// SetRate changes the largest number of events per second; [hogapi.Unpaced] removes the limit. Events in flight
+// SetRate changes the largest number of events per second; [hogapi.RateUnlimited] removes the limit. Events in flight
 // may be sent again, with the same uuids.
 func SetRate(ctx context.Context, c client.Client, importID string, rate int) error {
-	if rate == 0 || rate < hogapi.Unpaced {
+	if rate == 0 || rate < hogapi.RateUnlimited {
 		return &hogapi.InputError{Field: "rate", Value: strconv.Itoa(rate), Want: "events a second, or -1 for no limit"}
 	}
 	return ask(ctx, c, importID, control{Do: doRate, Rate: rate})

@@ -331,7 +331,7 @@ func (f *flow) obey(c control) (changed bool) {
 		s.State = StatePaused
 	case c.Do == doResume && s.State != StateRunning:
 		s.State = StateRunning
-	case c.Do == doRate && c.Rate != s.Rate && c.Rate >= hogapi.Unpaced && c.Rate != 0:
+	case c.Do == doRate && c.Rate != s.Rate && c.Rate >= hogapi.RateUnlimited && c.Rate != 0:
 		s.Rate = c.Rate
 	default:
 		return false

@@ -25,6 +25,7 @@ import (
 	_ "modernc.org/sqlite" // the driver
 
 	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/event"
 	"github.com/hogapi/hogapi/examples/internal/demo"
 	"github.com/hogapi/hogapi/history"
 )
@@ -72,7 +73,7 @@ func run(ctx context.Context, out io.Writer, args []string) error {
 	if fake == nil {
 		options.Checkpoint = &sqlCheckpoint{db: db, id: *id}
 	} else { // the fake is gone after this run: its events must not count as imported
-		options.Rate = hogapi.Unpaced
+		options.Rate = hogapi.RateUnlimited
 	}
 	report, err := history.Check(ctx, source, &options) // sends nothing; the error names the faults to correct
 	fmt.Fprintf(out, "Checked: %v\n\n", report)
@@ -126,7 +127,7 @@ func rowsOf(db *sql.DB) history.Source {
 			ev, err := r.event()
 			if err != nil { // one bad row is rejected, and does not end the import
 				raw, badRow := json.Marshal(r)
-				ev = hogapi.BadEvent(upTo, raw, errors.Join(err, badRow))
+				ev = event.Bad(upTo, raw, errors.Join(err, badRow))
 			}
 			ev.Position = upTo
 			events = append(events, ev)

@@ -93,7 +93,7 @@ func run(ctx context.Context, out io.Writer, args []string) error {
 	case s.verify:
 		return s.verifyKept(ctx, out, client, source)
 	case fake != nil: // the fake is gone after this run: its events must not count as imported
-		s.checkpoint, s.receipt, s.rate = "", "", cmp.Or(s.rate, hogapi.Unpaced)
+		s.checkpoint, s.receipt, s.rate = "", "", cmp.Or(s.rate, hogapi.RateUnlimited)
 	case s.rejected == "" && len(s.events) == 0:
 		return errors.New("name the files to import: the invented events are for the fake only")
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/event"
 )
 
 // consumer moves records from a topic into a Capture.
@@ -93,12 +94,12 @@ func eventOf(r *kgo.Record) hogapi.Event {
 		Properties map[string]any `json:"properties"`
 	}
 	if r.Value == nil {
-		return hogapi.SkippedEvent(at, "a record without a value")
+		return event.Skip(at, "a record without a value")
 	}
 	decoder := json.NewDecoder(bytes.NewReader(r.Value))
 	decoder.UseNumber() // large numbers stay as they are
 	if err := decoder.Decode(&v); err != nil {
-		return hogapi.BadEvent(at, r.Value, err)
+		return event.Bad(at, r.Value, err)
 	}
 	if v.UUID == uuid.Nil {
 		v.UUID = uuid.NewSHA1(uuids, []byte(at.String()))

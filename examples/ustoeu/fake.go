@@ -19,7 +19,7 @@ func (m *move) connect(needsFirst bool) (isFake bool, err error) {
 	if os.Getenv("POSTHOG_FROM_PERSONAL_API_KEY") == "" && os.Getenv("POSTHOG_TO_PERSONAL_API_KEY") == "" {
 		fmt.Fprint(m.out, "No keys in the environment: working with two fakes of the service.\n\n")
 		first, second := hogapitest.New(hogapitest.WithPolls(2), hogapitest.WithParquet(demo.Parquet)), hogapitest.New()
-		m.watch, m.rate = demo.Watch(first), hogapi.Unpaced
+		m.watch, m.rate = demo.Watch(first), hogapi.RateUnlimited
 		m.fill(first)
 		m.from, err = hogapi.NewClient(first.ClientOptions(hogapitest.DefaultProject)...)
 		if err == nil {

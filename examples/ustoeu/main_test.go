@@ -70,7 +70,7 @@ func projects(t *testing.T) (from, to *hogapitest.Server, work *move) {
 	t.Helper()
 	from, to = hogapitest.New(hogapitest.WithPolls(1), hogapitest.WithParquet(demo.Parquet)), hogapitest.New()
 	work = &move{
-		from: from.Client(t), to: to.Client(t), watch: &hogapi.WatchOptions{Interval: time.Millisecond}, rate: hogapi.Unpaced,
+		from: from.Client(t), to: to.Client(t), watch: &hogapi.WatchOptions{Interval: time.Millisecond}, rate: hogapi.RateUnlimited,
 		out: &strings.Builder{}, id: "us-to-eu", folder: filepath.Join(t.TempDir(), "state"),
 		begin: time.Date(2024, 2, 25, 0, 0, 0, 0, time.UTC), end: time.Date(2024, 3, 6, 0, 0, 0, 0, time.UTC),
 	}

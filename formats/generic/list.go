@@ -87,7 +87,7 @@ func (r *reading) events() ([]hogapi.Event, error) {
 			ev, err = one.event()
 		}
 		if skip, isSkip := errors.AsType[*event.SkipError](err); isSkip {
-			ev, err = hogapi.SkippedEvent(hogapi.Position{}, skip.Reason), nil // which keeps the numbers of the others
+			ev, err = event.Skip(hogapi.Position{}, skip.Reason), nil // which keeps the numbers of the others
 		}
 		if err != nil {
 			return nil, fmt.Errorf("element %d of %s: %w", i+1, r.list.from, err)

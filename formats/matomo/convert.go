@@ -8,6 +8,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/event"
 	"github.com/hogapi/hogapi/formats/internal/record"
 	"github.com/hogapi/hogapi/history"
 )
@@ -114,7 +115,7 @@ func (c *converter) leaveOut(made []hogapi.Event, id uuid.UUID, reason string) [
 	if c.options.countsByPage() {
 		return made
 	}
-	ev := hogapi.SkippedEvent(hogapi.Position{}, reason)
+	ev := event.Skip(hogapi.Position{}, reason)
 	ev.UUID = id
 	return append(made, ev)
 }

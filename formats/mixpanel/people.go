@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/event"
 	"github.com/hogapi/hogapi/formats"
 	"github.com/hogapi/hogapi/formats/internal/record"
 	"github.com/hogapi/hogapi/history"
@@ -121,7 +122,7 @@ func (p *profiles) Events() (events []hogapi.Event, err error) {
 			return nil, fmt.Errorf("profile %d of %d: %w", i+1, len(p.list), err)
 		}
 		if isFound = isFound || isKnown; !isKnown {
-			ev = hogapi.SkippedEvent(hogapi.Position{}, SkipNoLastSeen)
+			ev = event.Skip(hogapi.Position{}, SkipNoLastSeen)
 		}
 		events = append(events, ev)
 	}

@@ -56,7 +56,7 @@ func importFiles(ctx context.Context, args []string) (hogapi.Receipt, error) {
 	}
 	source := parquet.Files(posthogexport.Format(nil), &parquet.Options{Columns: posthogexport.Columns()}, args[2:]...)
 	return history.Import(ctx, client, source, &history.Options{
-		ID: "kills", Rate: hogapi.Unpaced, Checkpoint: history.CheckpointFile(filepath.Join(args[1], "checkpoint")),
+		ID: "kills", Rate: hogapi.RateUnlimited, Checkpoint: history.CheckpointFile(filepath.Join(args[1], "checkpoint")),
 		Delivery: hogapi.DeliveryOptions{Tuning: hogapi.Tuning{MaxInFlight: 500, MaxBatchEvents: 50, Lanes: 4}},
 	})
 }
@@ -147,7 +147,7 @@ func importAlone(path string) error {
 		return err
 	}
 	source := parquet.Files(posthogexport.Format(nil), &parquet.Options{Columns: posthogexport.Columns()}, path)
-	receipt, err := history.Import(context.Background(), client, source, &history.Options{ID: "memory", Rate: hogapi.Unpaced})
+	receipt, err := history.Import(context.Background(), client, source, &history.Options{ID: "memory", Rate: hogapi.RateUnlimited})
 	if err != nil {
 		return err
 	}

@@ -187,9 +187,9 @@ func TestExport(t *testing.T) {
 		"elements,set,set_once,unset,group_set,people_set,people_set_once]", source.Name())
 
 	want, got := hogapitest.New(), hogapitest.New()
-	_, err := history.Import(t.Context(), want.Client(t), history.Files(posthogexport.Format(nil), lines), &history.Options{ID: "export", Rate: hogapi.Unpaced})
+	_, err := history.Import(t.Context(), want.Client(t), history.Files(posthogexport.Format(nil), lines), &history.Options{ID: "export", Rate: hogapi.RateUnlimited})
 	require.NoError(t, err)
-	receipt, err := history.Import(t.Context(), got.Client(t), source, &history.Options{ID: "export", Rate: hogapi.Unpaced})
+	receipt, err := history.Import(t.Context(), got.Client(t), source, &history.Options{ID: "export", Rate: hogapi.RateUnlimited})
 	require.NoError(t, err)
 	assert.EqualValues(t, 3000, receipt.Acknowledged)
 	assert.Equal(t, 3000, want.Ledger().Unique())

@@ -72,7 +72,7 @@ func storedOf(server *hogapitest.Server) map[uuid.UUID]string {
 
 func options(checkpoint string) *history.Options {
 	o := &history.Options{
-		ID: "orders", Rate: hogapi.Unpaced,
+		ID: "orders", Rate: hogapi.RateUnlimited,
 		Delivery: hogapi.DeliveryOptions{Tuning: hogapi.Tuning{MaxInFlight: 600, MaxBatchEvents: 100, Lanes: 2}},
 	}
 	if checkpoint != "" {

@@ -60,7 +60,7 @@ func (b Bound) IsUnset() bool { return b.form == formUnset }
 // IsDate reports whether the bound is a date.
 func (b Bound) IsDate() bool { return b.form == formDate }
 
-// IsBeginning reports whether the bound is [Beginning].
+// IsBeginning reports whether the bound is [AtBeginning].
 func (b Bound) IsBeginning() bool { return b.form == formBeginning }
 
 // IsCaughtUp reports whether the bound is [CaughtUp].

@@ -14,17 +14,20 @@ func Bare(err error) error {
 	if err == nil || !strings.HasPrefix(err.Error(), prefix) {
 		return err
 	}
-	return bare{err}
+	return bare{strings.TrimPrefix(err.Error(), prefix), err}
 }
 
-type bare struct{ err error }
+type bare struct {
+	text string
+	err  error
+}
 
-func (e bare) Error() string { return strings.TrimPrefix(e.err.Error(), prefix) }
+func (e bare) Error() string { return e.text }
 func (e bare) Unwrap() error { return e.err }
 
-// Within returns the text of an error inside another one of the same operation, without the operation's name.
-func Within[S ~string](op S, err error) string {
-	return strings.TrimPrefix(strings.TrimPrefix(err.Error(), prefix), string(op)+": ")
+// Within returns an error for use inside another one of the same operation, without the operation's name.
+func Within[S ~string](op S, err error) error {
+	return bare{strings.TrimPrefix(strings.TrimPrefix(err.Error(), prefix), string(op)+": "), err}
 }
 
 // Pathless returns a file error without its path.

@@ -24,5 +24,5 @@ func TestTextsOfParts(t *testing.T) {
 	b.AddIf(false, ", failing: %v", Bare(nil))
 	b.AddIf(true, ", failing: %v", Bare(Errorf("busy")))
 	assert.Equal(t, "read 7, failing: busy", b.String())
-	assert.Equal(t, "busy", Within("runs.get", Errorf("runs.get: busy")))
+	assert.EqualError(t, Within("runs.get", Errorf("runs.get: busy")), "busy")
 }

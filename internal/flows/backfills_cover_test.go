@@ -140,7 +140,7 @@ func TestWaitBelievesCoverAndNotCounts(t *testing.T) {
 			from: "28T00", to: "28T06",
 			text: "the backfill left out the time from 2026-11-28T00:00:00Z to 2026-11-28T03:00:00Z, in which no event has a timestamp: " +
 				"rows that arrived there may be missing, and only coverage.DownloadRange gets them",
-			matches: hogapi.ErrLeftOut, state: "50 %, 3 runs completed, 0 failed",
+			state: "50 %, 3 runs completed, 0 failed",
 			parts: []hogapi.BackfillPart{{Start: at("28T00"), End: at("28T03"), Reason: hogapi.BackfillLeftOut}},
 		},
 		"the same, by timestamp": {
@@ -156,7 +156,7 @@ func TestWaitBelievesCoverAndNotCounts(t *testing.T) {
 		},
 		"no event has a timestamp in the range": {
 			server: hourlySmall("28T00", "28T02", object{"total_records_count": 0}), from: "28T00", to: "28T02",
-			text: "the backfill left out the time from 2026-11-28T00:00:00Z to 2026-11-28T02:00:00Z", matches: hogapi.ErrLeftOut,
+			text:  "the backfill left out the time from 2026-11-28T00:00:00Z to 2026-11-28T02:00:00Z",
 			state: "0 %, 0 runs completed, 0 failed", parts: []hogapi.BackfillPart{{Start: at("28T00"), End: at("28T02"), Reason: hogapi.BackfillLeftOut}},
 		},
 		"the day before, since the day begins at 05:00 now": {
@@ -175,7 +175,7 @@ func TestWaitBelievesCoverAndNotCounts(t *testing.T) {
 		},
 		"a query without an estimate, of which nothing ran": {
 			server: hourlySmall("28T00", "28T01", object{"total_records_count": nil}).with("model", "hogql"),
-			from:   "28T00", to: "28T01", text: "no run is shown from 2026-11-28T00:00:00Z", matches: hogapi.ErrNoRuns, state: "0 %, 0 runs completed, 0 failed",
+			from:   "28T00", to: "28T01", text: "no run is shown from 2026-11-28T00:00:00Z", state: "0 %, 0 runs completed, 0 failed",
 			parts: []hogapi.BackfillPart{{Start: at("28T00"), End: at("28T01"), Reason: hogapi.BackfillNoRun}},
 		},
 		"a pause from 10:30 to 12:10": {
@@ -202,34 +202,34 @@ func TestWaitBelievesCoverAndNotCounts(t *testing.T) {
 		"without an end, from the first event at 11:20, and one hour failed": {
 			server: hourlySmall("28T10", "28T13", object{"end_at": nil, "adjusted_start_at": at("28T11")}).
 				ran("Completed", "28T11", "28T12", own, "28T12").ran("Failed", "28T12", "28T13", own, "28T12"),
-			from: "28T10", text: "1 of 2 runs did not complete", matches: hogapi.ErrLeftOut, state: "66 %, 1 runs completed, 1 failed",
+			from: "28T10", text: "1 of 2 runs did not complete", state: "66 %, 1 runs completed, 1 failed",
 			parts: []hogapi.BackfillPart{
 				{Start: at("28T10"), End: at("28T11"), Reason: hogapi.BackfillLeftOut}, {Start: at("28T12"), End: at("28T13"), Reason: hogapi.BackfillIncomplete},
 			},
 		},
 		"without an end, and no event since": {
 			server: hourlySmall("28T10", "28T13", object{"end_at": nil, "total_records_count": 0}),
-			from:   "28T10", text: "and the service has not unpaused the export", matches: hogapi.ErrNoRuns, state: "0 %, 0 runs completed, 0 failed",
+			from:   "28T10", text: "and the service has not unpaused the export", state: "0 %, 0 runs completed, 0 failed",
 			parts: []hogapi.BackfillPart{{Start: at("28T10"), End: at("28T13"), Reason: hogapi.BackfillLeftOut}},
 		},
 		"a pause shorter than an hour": {
 			server: hourlySmall("28T10:10", "28T10:40", object{"adjusted_start_at": at("28T10")}),
-			from:   "28T10:10", to: "28T10:40", pause: true, text: "nothing ran: no interval ended in the range", matches: hogapi.ErrNoRuns,
+			from:   "28T10:10", to: "28T10:40", pause: true, text: "nothing ran: no interval ended in the range",
 			state: "100 %, 0 runs completed, 0 failed",
 		},
 		"records failed in an hour of two": {
 			server: hourlySmall("28T10", "28T12", nil).ran("Completed", "28T10", "28T11", own, "28T12").ran("Completed", "28T11", "28T12", own, "28T12").lost(2),
-			from:   "28T10", to: "28T12", text: "1 of 2 runs did not complete", matches: hogapi.ErrRecordsFailed, state: "100 %, 1 runs completed, 1 failed",
+			from:   "28T10", to: "28T12", text: "1 of 2 runs did not complete", matches: hogapi.ErrRunFailed, state: "100 %, 1 runs completed, 1 failed",
 			parts: []hogapi.BackfillPart{{Start: at("28T11"), End: at("28T12"), Reason: hogapi.BackfillIncomplete}},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			ticket := &hogapi.BackfillTicket{
-				ExportID: smallID, BackfillID: own, StartAt: hogapi.At(at(tt.from)), EndAt: hogapi.CaughtUp(), RequestedAt: at("28T12"), Unpaused: tt.pause,
+				ExportID: smallID, BackfillID: own, StartAt: hogapi.AtTime(at(tt.from)), EndAt: hogapi.CaughtUp(), RequestedAt: at("28T12"), Unpaused: tt.pause,
 			}
 			if tt.to != "" {
-				ticket.EndAt = hogapi.At(at(tt.to))
+				ticket.EndAt = hogapi.AtTime(at(tt.to))
 			}
 			state, err := tt.server.client(t).Backfills.Wait(t.Context(), ticket, &hogapi.WatchOptions{Interval: time.Millisecond, Settle: time.Millisecond})
 			if tt.text == "" {
@@ -250,7 +250,7 @@ func TestWaitBelievesCoverAndNotCounts(t *testing.T) {
 // Bounds that the service would move are refused before anything is sent, with the nearest ones and what to call instead.
 func TestBoundsOfAnotherScheduleAreRefused(t *testing.T) {
 	instants := func(from, to string) *hogapi.BackfillRange {
-		return &hogapi.BackfillRange{Start: hogapi.At(at(from)), End: hogapi.At(at(to))}
+		return &hogapi.BackfillRange{Start: hogapi.AtTime(at(from)), End: hogapi.AtTime(at(to))}
 	}
 	open := func(start hogapi.Timestamp) *hogapi.BackfillRange {
 		return &hogapi.BackfillRange{Start: start, End: hogapi.CaughtUp()}
@@ -270,13 +270,13 @@ func TestBoundsOfAnotherScheduleAreRefused(t *testing.T) {
 		"a rest":                    {hours(), instants("27T10", "27T13:30"), "", "", []string{"End", "2026-11-27T13:00:00Z or 2026-11-27T14:00:00Z", downloads}},
 		"days as instants":          {days(), instants("26T05", "27T05"), "", "", []string{"dates, here 2026-11-26 and 2026-11-27"}},
 		"other days":                {days(), instants("26T00", "27T00"), "", "", []string{"Start", "2026-11-25T05:00:00Z Wed or 2026-11-26T05:00:00Z Thu", downloads}},
-		"weeks from another day":    {days().with("interval", "week"), &hogapi.BackfillRange{Start: hogapi.Date(2026, 11, 16), End: hogapi.Date(2026, 11, 22)}, "", "", []string{"Start", "2026-11-15T05:00:00Z Sun or 2026-11-22T05:00:00Z Sun"}},
-		"without an end":            {http(hours()), open(hogapi.At(at("27T10"))), "", "", nil},
-		"days without an end":       {http(days()), open(hogapi.Date(2026, 11, 27)), "", "", nil},
-		"no end, within hours":      {http(hours()), open(hogapi.At(at("27T10:30"))), "", "", []string{"Start", "2026-11-27T10:00:00Z or 2026-11-27T11:00:00Z"}},
-		"no end, weeks":             {http(days()).with("interval", "week"), open(hogapi.Date(2026, 11, 16)), "", "", []string{"Start", "2026-11-15T05:00:00Z Sun"}},
-		"no end, for Postgres":      {hours(), open(hogapi.At(at("27T10"))), "", "", []string{`End "caught_up"`, "only exports to HTTP and NoOp destinations may have an open end, not Postgres"}},
-		"no end and no begin":       {http(hours()), open(hogapi.Beginning()), "", "", []string{"neither catch up nor unpause"}},
+		"weeks from another day":    {days().with("interval", "week"), &hogapi.BackfillRange{Start: hogapi.AtDate(2026, 11, 16), End: hogapi.AtDate(2026, 11, 22)}, "", "", []string{"Start", "2026-11-15T05:00:00Z Sun or 2026-11-22T05:00:00Z Sun"}},
+		"without an end":            {http(hours()), open(hogapi.AtTime(at("27T10"))), "", "", nil},
+		"days without an end":       {http(days()), open(hogapi.AtDate(2026, 11, 27)), "", "", nil},
+		"no end, within hours":      {http(hours()), open(hogapi.AtTime(at("27T10:30"))), "", "", []string{"Start", "2026-11-27T10:00:00Z or 2026-11-27T11:00:00Z"}},
+		"no end, weeks":             {http(days()).with("interval", "week"), open(hogapi.AtDate(2026, 11, 16)), "", "", []string{"Start", "2026-11-15T05:00:00Z Sun"}},
+		"no end, for Postgres":      {hours(), open(hogapi.AtTime(at("27T10"))), "", "", []string{`End "caught_up"`, "only exports to HTTP and NoOp destinations may have an open end, not Postgres"}},
+		"no end and no begin":       {http(hours()), open(hogapi.AtBeginning()), "", "", []string{"neither catch up nor unpause"}},
 		"a start that is no start":  {hours(), open(hogapi.CaughtUp()), "", "", []string{`Start "caught_up"`}},
 		"a retry of an hour":        {hours(), nil, "27T10", "27T11", nil},
 		"of a day, by hours now":    {hours(), nil, "27T00", "28T00", nil},

@@ -28,7 +28,7 @@ func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f
 
 func anHour() hogapi.BackfillRange {
 	from, to := anHourOf(0)
-	return hogapi.BackfillRange{Start: hogapi.At(from), End: hogapi.At(to)}
+	return hogapi.BackfillRange{Start: hogapi.AtTime(from), End: hogapi.AtTime(to)}
 }
 
 // A program that tries again on error judges each attempt by its own run, which the service may start 45 seconds later.
@@ -130,7 +130,7 @@ func TestBaselineIsReadBeforeTheRequest(t *testing.T) {
 
 		s.Script(ops.BackfillsList, hogapitest.Status(503))
 		_, err = client.Runs.Retry(t.Context(), export, failed, anyAge)
-		require.ErrorIs(t, err, hogapi.ErrServer)
+		require.Equal(t, 503, as[*hogapi.APIError](t, err).StatusCode)
 		require.NotErrorIs(t, err, hogapi.ErrOutcomeUnknown)
 		require.ErrorContains(t, err, "hogapi: runs.retry: nothing was sent")
 		require.NotContains(t, err.Error()[len("hogapi: "):], "hogapi: ", "one prefix")
@@ -148,7 +148,6 @@ func TestARecordThatNeverComes(t *testing.T) {
 		require.NoError(t, err)
 		_, err = client.Backfills.Wait(t.Context(), ticket, nil)
 		require.ErrorIs(t, err, hogapi.ErrOutcomeUnknown)
-		require.NotErrorIs(t, err, hogapi.ErrNoRuns)
 		require.ErrorContains(t, err, "shows no record")
 	})
 }
@@ -324,7 +323,7 @@ func TestALostBackfillOfADayWithoutAMidnight(t *testing.T) {
 				require.NoError(t, err)
 				first := day.AddDate(0, 0, -shift)
 				covers := hogapi.BackfillRange{
-					Start: hogapi.Date(first.Year(), first.Month(), first.Day()), End: hogapi.Date(first.AddDate(0, 0, 1).Date()),
+					Start: hogapi.AtDate(first.Year(), first.Month(), first.Day()), End: hogapi.AtDate(first.AddDate(0, 0, 1).Date()),
 				}
 				ticket, err := client.Backfills.Create(t.Context(), export.ID, covers, nil)
 				require.ErrorIs(t, err, hogapi.ErrOutcomeUnknown)

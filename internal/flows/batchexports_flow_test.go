@@ -180,7 +180,7 @@ func TestUnpauseReadsFirst(t *testing.T) {
 		export := defaultProject(s).AddExport(hogapitest.Export{Paused: true, LastPaused: time.Now()})
 		s.Script(op, hogapitest.Status(500))
 		ticket, err := client.BatchExports.Unpause(t.Context(), export, andBackfill)
-		require.ErrorIs(t, err, hogapi.ErrServer)
+		require.Equal(t, 500, as[*hogapi.APIError](t, err).StatusCode)
 		require.ErrorContains(t, err, "nothing was sent")
 		require.Nil(t, ticket)
 		require.Empty(t, s.Calls(ops.BatchExportsUnpause))
@@ -193,7 +193,7 @@ func aged(t *testing.T, project *hogapitest.Project, e hogapitest.Export, days i
 	end := time.Now().UTC().AddDate(0, 0, -days).Truncate(time.Hour)
 	export = project.AddExport(e)
 	run = project.AddRun(export, hogapitest.Run{Status: "Failed", Start: end.Add(-time.Hour), End: end})
-	return export, run, hogapi.BackfillRange{Start: hogapi.At(end.Add(-time.Hour)), End: hogapi.At(end)}
+	return export, run, hogapi.BackfillRange{Start: hogapi.AtTime(end.Add(-time.Hour)), End: hogapi.AtTime(end)}
 }
 
 // beginnings are the calls that begin an export of old events, each without and with the option.
@@ -259,17 +259,17 @@ func TestABackfillIsAsOldAsItsFirstInterval(t *testing.T) {
 		client, project := s.Client(t), defaultProject(s)
 		hourly := project.AddExport(hogapitest.Export{})
 		now := time.Now().UTC()
-		long := hogapi.BackfillRange{Start: hogapi.At(now.AddDate(0, 0, -30)), End: hogapi.At(now)}
+		long := hogapi.BackfillRange{Start: hogapi.AtTime(now.AddDate(0, 0, -30)), End: hogapi.AtTime(now)}
 		_, err := client.BatchExports.Backfill(t.Context(), hourly, long, nil)
 		require.ErrorContains(t, err, `interval from "1999-12-02T00:00:00Z"`)
 		require.ErrorContains(t, err, "the part after 1999-12-27T00:00:00Z needs no option")
-		long.Start = hogapi.Beginning()
+		long.Start = hogapi.AtBeginning()
 		_, err = client.BatchExports.Backfill(t.Context(), hourly, long, nil)
 		require.ErrorContains(t, err, `interval from "beginning"`)
 
 		for zone, tooOld := range map[string]bool{"UTC": false, "Asia/Tokyo": true, "America/New_York": false} {
 			daily := project.AddExport(hogapitest.Export{Interval: hogapi.IntervalDay, Timezone: zone})
-			days := hogapi.BackfillRange{Start: hogapi.Date(1999, 12, 26), End: hogapi.Date(1999, 12, 28)}
+			days := hogapi.BackfillRange{Start: hogapi.AtDate(1999, 12, 26), End: hogapi.AtDate(1999, 12, 28)}
 			_, err = client.BatchExports.Backfill(t.Context(), daily, days, nil)
 			require.Equal(t, tooOld, errors.Is(err, hogapi.ErrInvalid), zone)
 		}

@@ -21,6 +21,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/event"
 	"github.com/hogapi/hogapi/history"
 	"github.com/hogapi/hogapi/hogapitest"
 	"github.com/hogapi/hogapi/internal/testevents"
@@ -45,7 +46,7 @@ func TestPoisonIsFoundByHalving(t *testing.T) {
 				})
 				var rejects []hogapi.Reject
 				capture := newCapture(t, client, hogapi.CaptureOptions{
-					Rate: hogapi.Unpaced, Delivery: hogapi.DeliveryOptions{Protocol: hogapi.ProtocolBatch, Tuning: hogapi.Tuning{Lanes: 1}},
+					Rate: hogapi.RateUnlimited, Delivery: hogapi.DeliveryOptions{Protocol: hogapi.ProtocolBatch, Tuning: hogapi.Tuning{Lanes: 1}},
 					Rejects: keepRejects(&rejects),
 				})
 				enqueue(t, capture, n)
@@ -105,7 +106,7 @@ func TestAnswersThatStop(t *testing.T) {
 			if test.is != nil {
 				require.ErrorIs(t, err, test.is)
 			}
-			unsettled := as[*hogapi.UnsettledError](t, err)
+			unsettled := as[*event.UnsettledError](t, err)
 			assert.Equal(t, 3, unsettled.Count)
 			assert.Equal(t, numberedUUIDs(3), unsettledUUIDs(unsettled))
 			assert.EqualValues(t, 3, receipt.Pending)
@@ -242,7 +243,7 @@ func TestWrongAnswersOfCaptureV1(t *testing.T) {
 			server.Script(ops.Capture, fault)
 			folder := t.TempDir()
 			options := &history.Options{
-				ID: "wrong", Rate: hogapi.Unpaced, Checkpoint: history.CheckpointFile(filepath.Join(folder, "ckpt")),
+				ID: "wrong", Rate: hogapi.RateUnlimited, Checkpoint: history.CheckpointFile(filepath.Join(folder, "ckpt")),
 				Rejects: history.RejectFile(filepath.Join(folder, "rejects")), Delivery: hogapi.DeliveryOptions{Tuning: hogapi.Tuning{Lanes: 1}},
 			}
 			receipt, err := history.Import(t.Context(), client, numbered(100), options)
@@ -290,7 +291,7 @@ func TestSizesOfCaptureV1(t *testing.T) {
 			}}))
 			test.delivery.Lanes, test.delivery.MaxBytes, test.delivery.MaxBatchBytes = 1, 64<<20, 18<<20
 			test.delivery.Linger = time.Hour // a batch is full, however slow the machine
-			receipt := imported(t, client, source, &history.Options{ID: "sizes", Rate: hogapi.Unpaced, Delivery: test.delivery})
+			receipt := imported(t, client, source, &history.Options{ID: "sizes", Rate: hogapi.RateUnlimited, Delivery: test.delivery})
 			assert.EqualValues(t, n, receipt.Acknowledged)
 			assert.Equal(t, hogapi.ProtocolV1, receipt.Protocol)
 			assert.Equal(t, n, server.Ledger().Unique())

@@ -25,7 +25,7 @@ import (
 func messageOf(i int) (record []hogapi.Event) {
 	at := hogapi.Position{Key: "queue", Offset: int64(i)}
 	if i%3 == 2 {
-		return []hogapi.Event{hogapi.SkippedEvent(at, "nothing in it")}
+		return []hogapi.Event{event.Skip(at, "nothing in it")}
 	}
 	for n := range i%3 + 1 {
 		ev := numberedEvent(2*i + n)
@@ -123,7 +123,7 @@ func TestUnsettledEventsArePutBack(t *testing.T) {
 				ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 				defer cancel()
 				_, err := capture.Close(ctx)
-				unsettled := as[*hogapi.UnsettledError](t, err)
+				unsettled := as[*event.UnsettledError](t, err)
 				assert.Equal(t, 12, unsettled.Count)
 				server.ClearScript(ops.Capture)
 

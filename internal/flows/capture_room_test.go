@@ -18,6 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/event"
 	"github.com/hogapi/hogapi/history"
 	"github.com/hogapi/hogapi/hogapitest"
 	"github.com/hogapi/hogapi/ops"
@@ -31,8 +32,8 @@ func TestBackPressure(t *testing.T) {
 		most    int
 	}{
 		"the default":          {hogapi.CaptureOptions{}, 2000},
-		"the default, unpaced": {hogapi.CaptureOptions{Rate: hogapi.Unpaced, Delivery: hogapi.DeliveryOptions{Tuning: hogapi.Tuning{MaxBytes: 32 << 20}}}, 32_768}, // not full by bytes first
-		"as it is set":         {hogapi.CaptureOptions{Rate: hogapi.Unpaced, Delivery: hogapi.DeliveryOptions{Tuning: hogapi.Tuning{MaxInFlight: 50}}}, 50},
+		"the default, unpaced": {hogapi.CaptureOptions{Rate: hogapi.RateUnlimited, Delivery: hogapi.DeliveryOptions{Tuning: hogapi.Tuning{MaxBytes: 32 << 20}}}, 32_768}, // not full by bytes first
+		"as it is set":         {hogapi.CaptureOptions{Rate: hogapi.RateUnlimited, Delivery: hogapi.DeliveryOptions{Tuning: hogapi.Tuning{MaxInFlight: 50}}}, 50},
 		"as it is set, paced":  {hogapi.CaptureOptions{Delivery: hogapi.DeliveryOptions{Tuning: hogapi.Tuning{MaxInFlight: 2500}}}, 2500},
 	}
 	for name, test := range tests {
@@ -78,7 +79,7 @@ func TestMemoryWhileBatchesAreTakenApart(t *testing.T) {
 			refuseEvents(t, server, every(20))
 			var rejects []hogapi.Reject
 			capture := newCapture(t, server.Client(t), hogapi.CaptureOptions{
-				Rate: hogapi.Unpaced, Delivery: hogapi.DeliveryOptions{Compression: map[bool]hogapi.Compression{true: hogapi.CompressionNone}[plain], Tuning: hogapi.Tuning{MaxBytes: most, MaxBatchBytes: maxBatch}},
+				Rate: hogapi.RateUnlimited, Delivery: hogapi.DeliveryOptions{Compression: map[bool]hogapi.Compression{true: hogapi.CompressionNone}[plain], Tuning: hogapi.Tuning{MaxBytes: most, MaxBatchBytes: maxBatch}},
 				Rejects: keepRejects(&rejects),
 			})
 			counted := 0
@@ -197,7 +198,7 @@ func TestMaxBatchEventsHoldsWithoutAPace(t *testing.T) {
 		server := hogapitest.New()
 		server.Script(ops.Capture, hogapitest.Always(hogapitest.SlowAnswer(time.Second)))
 		imported(t, server.Client(t), numbered(8_000), &history.Options{
-			ID: "limited", Rate: hogapi.Unpaced, Delivery: hogapi.DeliveryOptions{Tuning: hogapi.Tuning{Lanes: 3, MaxBatchEvents: 100}},
+			ID: "limited", Rate: hogapi.RateUnlimited, Delivery: hogapi.DeliveryOptions{Tuning: hogapi.Tuning{Lanes: 3, MaxBatchEvents: 100}},
 		})
 		largest := 0
 		for _, r := range server.Ledger().Requests() {
@@ -252,7 +253,7 @@ func TestFlushWaitsForNothingLater(t *testing.T) {
 			time.AfterFunc(outage, func() { server.SetDown(false) })
 			var settled places
 			capture := newCapture(t, server.Client(t), hogapi.CaptureOptions{
-				Rate: hogapi.Unpaced, OnSettled: settled.tell, Delivery: hogapi.DeliveryOptions{Tuning: hogapi.Tuning{Lanes: 1}},
+				Rate: hogapi.RateUnlimited, OnSettled: settled.tell, Delivery: hogapi.DeliveryOptions{Tuning: hogapi.Tuning{Lanes: 1}},
 			})
 			n, began := 0, time.Now()
 			add := func(offsets []int64) {
@@ -293,7 +294,7 @@ func TestFlushReturnsWhenAllIsTold(t *testing.T) {
 	for name, slow := range map[string]time.Duration{"settled before": 0, "a report under way": 20 * time.Second} {
 		t.Run(name, bubble(func(t *testing.T) {
 			var settled places
-			capture := newCapture(t, hogapitest.New().Client(t), hogapi.CaptureOptions{Rate: hogapi.Unpaced, OnSettled: func(ctx context.Context, at hogapi.Position) {
+			capture := newCapture(t, hogapitest.New().Client(t), hogapi.CaptureOptions{Rate: hogapi.RateUnlimited, OnSettled: func(ctx context.Context, at hogapi.Position) {
 				time.Sleep(slow)
 				settled.tell(ctx, at)
 			}})
@@ -349,7 +350,7 @@ func TestReceiptOfARunThatNeverBegan(t *testing.T) {
 	folder := t.TempDir()
 	client := hogapitest.New().Client(t)
 	checkpoint := &brittle{Checkpointer: history.CheckpointFile(filepath.Join(folder, "checkpoint"))}
-	options := history.Options{ID: "x", Rate: hogapi.Unpaced, Checkpoint: checkpoint, Rejects: history.RejectFile(filepath.Join(folder, "rejects"))}
+	options := history.Options{ID: "x", Rate: hogapi.RateUnlimited, Checkpoint: checkpoint, Rejects: history.RejectFile(filepath.Join(folder, "rejects"))}
 	whole := imported(t, client, numbered(100), &options)
 	require.EqualValues(t, 100, whole.Acknowledged)
 
@@ -381,7 +382,7 @@ func TestImportEndsWithItsContextAtTheLast(t *testing.T) {
 			defer cancel()
 			begin := time.Now()
 			receipt, err := history.Import(ctx, server.Client(t), numbered(100), &history.Options{
-				ID: "x", Rate: hogapi.Unpaced, Grace: c.grace, Delivery: hogapi.DeliveryOptions{Tuning: hogapi.Tuning{Lanes: 1}},
+				ID: "x", Rate: hogapi.RateUnlimited, Grace: c.grace, Delivery: hogapi.DeliveryOptions{Tuning: hogapi.Tuning{Lanes: 1}},
 			})
 			assert.LessOrEqual(t, time.Since(begin), 6*time.Second, "the grace after the context")
 			assert.Equal(t, c.pending, receipt.Pending)
@@ -392,7 +393,7 @@ func TestImportEndsWithItsContextAtTheLast(t *testing.T) {
 			}
 			require.ErrorIs(t, err, context.DeadlineExceeded)
 			assert.Equal(t, hogapi.StopCanceled, stopOf(t, err).Reason)
-			require.ErrorAs(t, err, new(*hogapi.UnsettledError))
+			require.ErrorAs(t, err, new(*event.UnsettledError))
 		}))
 	}
 }
@@ -406,7 +407,7 @@ func TestCloseListsEverything(t *testing.T) {
 			server := hogapitest.New()
 			server.SetDown(down)
 			capture := newCapture(t, server.Client(t), hogapi.CaptureOptions{
-				Rate: hogapi.Unpaced, Delivery: hogapi.DeliveryOptions{Protocol: hogapi.ProtocolBatch, Tuning: hogapi.Tuning{MaxBytes: 64 << 20, Linger: time.Hour}},
+				Rate: hogapi.RateUnlimited, Delivery: hogapi.DeliveryOptions{Protocol: hogapi.ProtocolBatch, Tuning: hogapi.Tuning{MaxBytes: 64 << 20, Linger: time.Hour}},
 			})
 			for i := range n {
 				require.NoError(t, capture.Enqueue(t.Context(), numberedEvent(i+1)))
@@ -418,7 +419,7 @@ func TestCloseListsEverything(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 			defer cancel()
 			receipt, err := capture.Close(ctx)
-			unsettled := as[*hogapi.UnsettledError](t, err)
+			unsettled := as[*event.UnsettledError](t, err)
 			listed := unsettledUUIDs(unsettled)
 			require.Len(t, listed, unsettled.Count)
 			assert.EqualValues(t, unsettled.Count, receipt.Pending)
@@ -454,13 +455,13 @@ func TestUnsettledEventsWereSentOrNot(t *testing.T) {
 			server := hogapitest.New()
 			server.Script(ops.Capture, append(tt.faults, hogapitest.Always(hogapitest.Refuse()))...)
 			capture := newCapture(t, server.Client(t), hogapi.CaptureOptions{
-				Rate: hogapi.Unpaced, Delivery: hogapi.DeliveryOptions{Tuning: hogapi.Tuning{Lanes: 1, MaxBatchEvents: batch, NoPreflight: true}},
+				Rate: hogapi.RateUnlimited, Delivery: hogapi.DeliveryOptions{Tuning: hogapi.Tuning{Lanes: 1, MaxBatchEvents: batch, NoPreflight: true}},
 			})
 			enqueue(t, capture, n)
 			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 			defer cancel()
 			_, err := capture.Close(ctx)
-			unsettled := as[*hogapi.UnsettledError](t, err)
+			unsettled := as[*event.UnsettledError](t, err)
 			assert.Equal(t, tt.neverSent, unsettled.NeverSent)
 			require.ErrorContains(t, err, tt.says)
 			events := slices.Collect(unsettled.Events())

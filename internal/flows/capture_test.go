@@ -30,7 +30,7 @@ func TestCloseWithAnEndedContextSendsNothing(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		receipt, err := capture.Close(lateContext{ctx})
-		unsettled := as[*hogapi.UnsettledError](t, err)
+		unsettled := as[*event.UnsettledError](t, err)
 		require.ErrorIs(t, err, context.Canceled)
 		assert.Equal(t, 10, unsettled.Count)
 		assert.EqualValues(t, 10, receipt.Pending)
@@ -65,7 +65,7 @@ func TestOnSettledIsToldOfWholeRecords(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := hogapitest.New()
 		got := make(chan hogapi.Position, 10)
-		capture := newCapture(t, server.Client(t), hogapi.CaptureOptions{ID: "x", Rate: hogapi.Unpaced, OnSettled: func(_ context.Context, p hogapi.Position) { got <- p }})
+		capture := newCapture(t, server.Client(t), hogapi.CaptureOptions{ID: "x", Rate: hogapi.RateUnlimited, OnSettled: func(_ context.Context, p hogapi.Position) { got <- p }})
 		for i, record := range [][]hogapi.Event{
 			{placed(1, 1)}, {placed(2, 2), hogapi.Identify("ann", placed(1, 1).Timestamp, map[string]any{"a": 1}), placed(3, 2)}, {placed(4, 0)}, {placed(5, 3)},
 		} {
@@ -117,10 +117,10 @@ func placed(i int, offset int64) hogapi.Event {
 func TestEnqueueTakesAllOrNone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := hogapitest.New()
-		capture := newCapture(t, server.Client(t), hogapi.CaptureOptions{ID: "x", Rate: hogapi.Unpaced, Delivery: hogapi.DeliveryOptions{Tuning: hogapi.Tuning{MaxInFlight: 3, Linger: time.Hour}}})
+		capture := newCapture(t, server.Client(t), hogapi.CaptureOptions{ID: "x", Rate: hogapi.RateUnlimited, Delivery: hogapi.DeliveryOptions{Tuning: hogapi.Tuning{MaxInFlight: 3, Linger: time.Hour}}})
 		bad := placed(2, 1)
 		bad.Name = ""
-		assert.Equal(t, event.ReasonNoName, as[*hogapi.EventError](t, capture.Enqueue(t.Context(), placed(1, 1), bad)).Reason)
+		assert.Equal(t, event.ReasonNoName, as[*event.Error](t, capture.Enqueue(t.Context(), placed(1, 1), bad)).Reason)
 		require.ErrorIs(t, capture.Enqueue(t.Context(), placed(1, 1), placed(2, 2)), hogapi.ErrInvalid, "two records")
 		require.NoError(t, capture.TryEnqueue(placed(1, 1), placed(2, 1)))
 		require.ErrorIs(t, capture.TryEnqueue(placed(3, 2), placed(4, 2)), hogapi.ErrFull)
@@ -139,7 +139,7 @@ func TestGateRefusalsGoToTheHandler(t *testing.T) {
 		var rejects []hogapi.Reject
 		var settled []int64
 		capture := newCapture(t, hogapitest.New().Client(t), hogapi.CaptureOptions{
-			ID: "x", Rate: hogapi.Unpaced,
+			ID: "x", Rate: hogapi.RateUnlimited,
 			Rejects:   keepRejects(&rejects),
 			OnSettled: func(_ context.Context, p hogapi.Position) { settled = append(settled, p.Offset) },
 		})
@@ -147,7 +147,7 @@ func TestGateRefusalsGoToTheHandler(t *testing.T) {
 		bad.Name, bad.UUID = "", uuid.Nil
 		require.NoError(t, capture.Enqueue(t.Context(), placed(1, 1)))
 		require.NoError(t, capture.Enqueue(t.Context(), bad))
-		require.NoError(t, capture.Enqueue(t.Context(), hogapi.SkippedEvent(hogapi.Position{Key: "q", Offset: 3}, "internal")))
+		require.NoError(t, capture.Enqueue(t.Context(), event.Skip(hogapi.Position{Key: "q", Offset: 3}, "internal")))
 		receipt := closed(t, capture)
 		require.Len(t, rejects, 1)
 		assert.Equal(t, event.ReasonNoName, rejects[0].Err.Reason)

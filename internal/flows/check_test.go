@@ -49,7 +49,7 @@ func TestCheckFinds(t *testing.T) {
 		case 6:
 			e.Timestamp = time.Now()
 		case 7:
-			*e = hogapi.BadEvent(e.Position, []byte("{"), errors.New("line 7 is no JSON"))
+			*e = event.Bad(e.Position, []byte("{"), errors.New("line 7 is no JSON"))
 		}
 	})
 	report, err := history.Check(t.Context(), source, &history.Options{ID: "check"})

@@ -175,7 +175,7 @@ func TestSourceThatCannotBeOpenedSavesNothing(t *testing.T) {
 			t.Parallel()
 			server, client := fake(t)
 			path := filepath.Join(t.TempDir(), "ckpt")
-			options := history.Options{ID: "typo", Checkpoint: history.CheckpointFile(path), Rejects: ignoreRejects, Rate: hogapi.Unpaced}
+			options := history.Options{ID: "typo", Checkpoint: history.CheckpointFile(path), Rejects: ignoreRejects, Rate: hogapi.RateUnlimited}
 			receipt, err := history.Import(t.Context(), client, tt.source, &options)
 			require.ErrorContains(t, err, tt.says)
 			assert.Zero(t, receipt.Read)

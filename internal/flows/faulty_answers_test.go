@@ -68,7 +68,7 @@ func TestForeignAnswersOfAGoodHost(t *testing.T) {
 					answer(w)
 					return true
 				})
-				capture := newCapture(t, client, hogapi.CaptureOptions{Rate: hogapi.Unpaced, Delivery: hogapi.DeliveryOptions{Protocol: protocol}})
+				capture := newCapture(t, client, hogapi.CaptureOptions{Rate: hogapi.RateUnlimited, Delivery: hogapi.DeliveryOptions{Protocol: protocol}})
 				enqueue(t, capture, 50)
 				require.NoError(t, capture.Flush(t.Context()))
 				for n := 51; n <= 100; n++ {
@@ -104,7 +104,7 @@ func TestProxyThatTakesSmallRequests(t *testing.T) {
 					return true
 				})
 				var rejects []hogapi.Reject
-				capture := newCapture(t, client, hogapi.CaptureOptions{Rate: hogapi.Unpaced, Rejects: keepRejects(&rejects), Delivery: hogapi.DeliveryOptions{Protocol: protocol, Compression: hogapi.CompressionNone}})
+				capture := newCapture(t, client, hogapi.CaptureOptions{Rate: hogapi.RateUnlimited, Rejects: keepRejects(&rejects), Delivery: hogapi.DeliveryOptions{Protocol: protocol, Compression: hogapi.CompressionNone}})
 				enqueue(t, capture, 200)
 				large := numberedEvent(201)
 				large.Properties["text"] = strings.Repeat("x", largest)
@@ -134,7 +134,7 @@ func TestConnectionsThatBreakUnderALargeBody(t *testing.T) {
 		}
 		return true
 	})
-	capture := newCapture(t, client, hogapi.CaptureOptions{Rate: hogapi.Unpaced, Delivery: hogapi.DeliveryOptions{Compression: hogapi.CompressionNone, Protocol: hogapi.ProtocolBatch, Tuning: hogapi.Tuning{Lanes: 1}}})
+	capture := newCapture(t, client, hogapi.CaptureOptions{Rate: hogapi.RateUnlimited, Delivery: hogapi.DeliveryOptions{Compression: hogapi.CompressionNone, Protocol: hogapi.ProtocolBatch, Tuning: hogapi.Tuning{Lanes: 1}}})
 	for n := 1; n <= 100; n++ {
 		ev := numberedEvent(n)
 		ev.Properties["text"] = strings.Repeat("x", 40<<10)
@@ -184,7 +184,7 @@ func TestEventThatMakesTheServiceFail(t *testing.T) {
 					poisoned(server, numbers...)
 					var rejects []hogapi.Reject
 					begin := time.Now()
-					receipt := imported(t, client, numbered(n), &history.Options{ID: "poison", Rate: hogapi.Unpaced, Rejects: keepRejects(&rejects), Delivery: d})
+					receipt := imported(t, client, numbered(n), &history.Options{ID: "poison", Rate: hogapi.RateUnlimited, Rejects: keepRejects(&rejects), Delivery: d})
 					assert.EqualValues(t, n-len(numbers), receipt.Acknowledged)
 					assert.EqualValues(t, len(numbers), receipt.Unconfirmed)
 					require.Len(t, rejects, len(numbers))
@@ -207,7 +207,7 @@ func TestEventThatMakesTheServiceFailStops(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server, client := fake(t)
 		poisoned(server, 1234)
-		_, err := history.Import(t.Context(), client, numbered(3000), &history.Options{ID: "poison", Rate: hogapi.Unpaced})
+		_, err := history.Import(t.Context(), client, numbered(3000), &history.Options{ID: "poison", Rate: hogapi.RateUnlimited})
 		assert.Equal(t, hogapi.StopRejected, stopOf(t, err).Reason)
 		assert.ErrorContains(t, err, numberedEvent(1234).Position.String())
 	})
@@ -262,7 +262,7 @@ func TestFailuresOfTheService(t *testing.T) {
 					t.Parallel()
 					client, server, requests, d := setup(t)
 					var rejects []hogapi.Reject
-					receipt := send(t, client, hogapi.CaptureOptions{Rate: hogapi.Unpaced, Rejects: keepRejects(&rejects), Delivery: d})
+					receipt := send(t, client, hogapi.CaptureOptions{Rate: hogapi.RateUnlimited, Rejects: keepRejects(&rejects), Delivery: d})
 					assert.EqualValues(t, n-unconfirmed, receipt.Acknowledged)
 					assert.Len(t, rejects, unconfirmed)
 					assert.Equal(t, n-unconfirmed, server.Ledger().Unique())

@@ -72,7 +72,7 @@ func TestHowFileDownloadsEnd(t *testing.T) {
 		id, err := client.FileDownloads.Create(ctx, aDownload())
 		require.NoError(t, err)
 		_, err = client.FileDownloads.Create(ctx, aDownload())
-		require.ErrorIs(t, err, hogapi.ErrTooManyFileDownloads)
+		require.Equal(t, hogapi.CodeTooManyFileDownloads, as[*hogapi.APIError](t, err).Code)
 		d, err := client.FileDownloads.Wait(ctx, id, nil)
 		require.ErrorIs(t, err, hogapi.ErrRunFailed)
 		require.ErrorContains(t, err, "no money")

@@ -271,6 +271,6 @@ func TestRangeThatWaitsEndsWithTheCause(t *testing.T) {
 		_, err := readRange(ctx, t, server.Client(t), from, to, linesOnly(t.TempDir()))
 		require.ErrorIs(t, err, context.DeadlineExceeded)
 		require.ErrorContains(t, err, "the shift is over")
-		require.NotErrorIs(t, err, hogapi.ErrTooManyFileDownloads)
+		require.NotErrorIs(t, err, hogapi.ErrRateLimited)
 	})
 }

@@ -237,7 +237,7 @@ func TestFilesByPattern(t *testing.T) {
 	source := history.Files(tableFormat, filepath.Join(folder, "day=*", "*.json"))
 	assert.Contains(t, source.Name(), "day=0/part.json … day=11/part.json (12 files")
 	server := hogapitest.New()
-	receipt := imported(t, server.Client(t), source, &history.Options{ID: "x", Rate: hogapi.Unpaced})
+	receipt := imported(t, server.Client(t), source, &history.Options{ID: "x", Rate: hogapi.RateUnlimited})
 	assert.EqualValues(t, 2*(12*13/2), receipt.Acknowledged)
 	assert.Equal(t, 2*12, server.Ledger().Unique())
 
@@ -279,7 +279,7 @@ func TestFilesThatStopAnImport(t *testing.T) {
 			t.Parallel()
 			server := hogapitest.New()
 			_, err := history.Import(t.Context(), server.Client(t), history.Files(tableFormat, writeFile(t, "some.data", tt.content)), &history.Options{
-				ID: "x", Rate: hogapi.Unpaced, MaxRejectShare: -1, Rejects: history.RejectFile(filepath.Join(t.TempDir(), "rejects")),
+				ID: "x", Rate: hogapi.RateUnlimited, MaxRejectShare: -1, Rejects: history.RejectFile(filepath.Join(t.TempDir(), "rejects")),
 			})
 			assert.Equal(t, hogapi.StopSource, stopOf(t, err).Reason)
 			for _, want := range append(tt.want, "some.data") {
@@ -368,7 +368,7 @@ func TestBadRecords(t *testing.T) {
 			var rejects []hogapi.Reject
 			server := hogapitest.New()
 			receipt := imported(t, server.Client(t), history.Files(tableFormat, writeFile(t, "f", tt.content)), &history.Options{
-				ID: "x", Rate: hogapi.Unpaced, MaxRejectShare: -1, Rejects: keepRejects(&rejects),
+				ID: "x", Rate: hogapi.RateUnlimited, MaxRejectShare: -1, Rejects: keepRejects(&rejects),
 			})
 			assert.EqualValues(t, 4, receipt.Acknowledged)
 			require.NotEmpty(t, rejects)

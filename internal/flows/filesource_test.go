@@ -65,7 +65,7 @@ const someVisits = `{"id":"0190a6a5-6f6c-7000-8000-000000000001","visitor":"ann"
 func TestFileSource(t *testing.T) {
 	t.Parallel()
 	server := hogapitest.New()
-	options := history.Options{ID: "visits", Rate: hogapi.Unpaced, MaxRejectShare: -1, Checkpoint: checkpointOnly(t), Rejects: ignoreRejects}
+	options := history.Options{ID: "visits", Rate: hogapi.RateUnlimited, MaxRejectShare: -1, Checkpoint: checkpointOnly(t), Rejects: ignoreRejects}
 	path := writeFile(t, "visits.jsonl", someVisits)
 	receipt := imported(t, server.Client(t), history.Files(visits, path), &options)
 	requireBalanced(t, receipt)
@@ -90,7 +90,7 @@ func TestEqualRecordsInDifferentFiles(t *testing.T) {
 	require.NoError(t, err)
 	assert.EqualValues(t, 1, report.DoubleUUIDs.Count)
 	server := hogapitest.New()
-	imported(t, server.Client(t), source, &history.Options{ID: "visits", Rate: hogapi.Unpaced})
+	imported(t, server.Client(t), source, &history.Options{ID: "visits", Rate: hogapi.RateUnlimited})
 	assert.Equal(t, 2, server.Ledger().Unique())
 }
 
@@ -173,7 +173,7 @@ func TestNothingOfADamagedGzipFileIsSent(t *testing.T) {
 			before, damaged := writeFile(t, "a.jsonl.gz", zipped(payments(1000, 1010))), filepath.Join(folder, "b.jsonl.gz")
 			require.NoError(t, os.WriteFile(damaged, tt.content, 0o600))
 			options := history.Options{
-				ID: "damaged", Checkpoint: history.CheckpointFile(filepath.Join(folder, "ckpt")), Rejects: ignoreRejects, VerifyArchiveBytes: tt.verify, Rate: hogapi.Unpaced,
+				ID: "damaged", Checkpoint: history.CheckpointFile(filepath.Join(folder, "ckpt")), Rejects: ignoreRejects, VerifyArchiveBytes: tt.verify, Rate: hogapi.RateUnlimited,
 			}
 			source := history.JSONLines(before, damaged)
 			receipt, err := history.Import(t.Context(), client, source, &options)
@@ -218,7 +218,7 @@ func (m *monthly) write(text string) {
 
 func (m *monthly) run() (hogapi.Receipt, error) {
 	return history.Import(m.t.Context(), m.server.Client(m.t), history.JSONLines(m.path),
-		&history.Options{ID: "months", Rate: hogapi.Unpaced, Checkpoint: history.CheckpointFile(m.ckpt)})
+		&history.Options{ID: "months", Rate: hogapi.RateUnlimited, Checkpoint: history.CheckpointFile(m.ckpt)})
 }
 
 func (m *monthly) requireRefused() {

@@ -52,7 +52,7 @@ func TestImportOfFilesThatBecomeMore(t *testing.T) {
 			server := hogapitest.New()
 			load := func(paths ...string) (hogapi.Receipt, error) {
 				return history.Import(t.Context(), server.Client(t), files(paths...),
-					&history.Options{ID: "months", Rate: hogapi.Unpaced, Checkpoint: history.CheckpointFile(filepath.Join(dir, "ckpt"))})
+					&history.Options{ID: "months", Rate: hogapi.RateUnlimited, Checkpoint: history.CheckpointFile(filepath.Join(dir, "ckpt"))})
 			}
 			for _, n := range []int{2, 3, 10, 11} { // of many files the name is short
 				receipt, err := load(paths[1:n]...)
@@ -137,7 +137,7 @@ func TestTheSameContentTwiceIsWarnedOf(t *testing.T) {
 			one, other := writeFile(t, "one.jsonl", c.first), writeFile(t, "other", c.second)
 			var logged strings.Builder
 			client := hogapitest.New().Client(t, hogapi.WithLogger(slog.New(slog.NewTextHandler(&logged, nil))))
-			options := history.Options{ID: "copies", Rate: hogapi.Unpaced}
+			options := history.Options{ID: "copies", Rate: hogapi.RateUnlimited}
 			receipt := imported(t, client, history.JSONLines(one, other), &options)
 			assert.Equal(t, c.want, receipt.Warnings[event.WarningSameContent])
 			assert.Equal(t, c.want > 0, strings.Contains(logged.String(), "other begins with the same 64 KiB as one.jsonl"))
@@ -205,7 +205,7 @@ func TestFileThatChangesWhileItIsRead(t *testing.T) {
 				return []hogapi.Event{ev}, nil
 			})
 			options := history.Options{
-				ID: "changing", Checkpoint: history.CheckpointFile(filepath.Join(t.TempDir(), "ckpt")), Rejects: ignoreRejects, MaxRejectShare: -1, VerifyArchiveBytes: -1, Rate: hogapi.Unpaced,
+				ID: "changing", Checkpoint: history.CheckpointFile(filepath.Join(t.TempDir(), "ckpt")), Rejects: ignoreRejects, MaxRejectShare: -1, VerifyArchiveBytes: -1, Rate: hogapi.RateUnlimited,
 			}
 			receipt, err := history.Import(t.Context(), client, changing, &options)
 			requireBalanced(t, receipt)

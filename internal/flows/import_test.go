@@ -162,7 +162,7 @@ func TestHundredLoneRefusalsStop(t *testing.T) {
 			var rejects []hogapi.Reject
 			checkpoint := &memoryCheckpoint{}
 			options := history.Options{
-				ID: "refused", Checkpoint: checkpoint, Rejects: keepRejects(&rejects), MaxRejectShare: -1, Rate: hogapi.Unpaced,
+				ID: "refused", Checkpoint: checkpoint, Rejects: keepRejects(&rejects), MaxRejectShare: -1, Rate: hogapi.RateUnlimited,
 				Delivery: hogapi.DeliveryOptions{Tuning: hogapi.Tuning{Lanes: 1, MaxBatchEvents: 50}},
 			}
 			receipt, err := history.Import(t.Context(), client, numbered(tt.n), &options)
@@ -251,10 +251,10 @@ func TestTryEnqueueBeforeTheProtocolIsKnown(t *testing.T) {
 		capture := newCapture(t, client, hogapi.CaptureOptions{})
 		long := numberedEvent(2)
 		long.Name = strings.Repeat("ä", 150)
-		require.ErrorIs(t, capture.TryEnqueue(long), hogapi.ErrNotReady)
+		require.ErrorIs(t, capture.TryEnqueue(long), hogapi.ErrFull)
 		require.NoError(t, capture.TryEnqueue(numberedEvent(1)))
 		time.Sleep(2 * time.Second) // virtual
-		assert.Equal(t, event.ReasonTooLong, as[*hogapi.EventError](t, capture.TryEnqueue(long)).Reason)
+		assert.Equal(t, event.ReasonTooLong, as[*event.Error](t, capture.TryEnqueue(long)).Reason)
 		receipt := closed(t, capture)
 		assert.EqualValues(t, 1, receipt.Acknowledged)
 	})
@@ -283,7 +283,7 @@ func TestEncoders(t *testing.T) {
 			return inner.RoundTrip(r)
 		})}))
 		test.delivery.Lanes = 1
-		receipt := imported(t, client, numbered(500), &history.Options{ID: "encoded", Rate: hogapi.Unpaced, Delivery: test.delivery})
+		receipt := imported(t, client, numbered(500), &history.Options{ID: "encoded", Rate: hogapi.RateUnlimited, Delivery: test.delivery})
 		assert.EqualValues(t, 500, receipt.Acknowledged)
 		requireWhole(t, server, 500)
 		require.NotEmpty(t, encodings)

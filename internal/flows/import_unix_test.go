@@ -78,7 +78,7 @@ func TestSilentPipeHoldsUpNothing(t *testing.T) {
 					due = time.Now()
 				}
 			}}))
-			receipt, err := history.Import(ctx, client, history.JSONLines(path), &history.Options{ID: "pipe", Rejects: ignoreRejects, Rate: hogapi.Unpaced, Delivery: hogapi.DeliveryOptions{Tuning: hogapi.Tuning{Linger: time.Millisecond}}})
+			receipt, err := history.Import(ctx, client, history.JSONLines(path), &history.Options{ID: "pipe", Rejects: ignoreRejects, Rate: hogapi.RateUnlimited, Delivery: hogapi.DeliveryOptions{Tuning: hogapi.Tuning{Linger: time.Millisecond}}})
 			assert.Less(t, time.Since(due), time.Minute, "it does not hang")
 			requireBalanced(t, receipt)
 			if stop := stopOf(t, err); tt.fault.String() != "" {

@@ -163,8 +163,8 @@ func TestErrorsHaveOnePrefix(t *testing.T) {
 func FuzzEventBinary(f *testing.F) {
 	for _, ev := range []hogapi.Event{
 		{Name: "e", DistinctID: "a", Timestamp: longAgo, Properties: map[string]any{"n": 1.5}, Set: map[string]any{"a": json.Number("12345678901234567890")}},
-		hogapi.BadEvent(hogapi.Position{Key: "k", Offset: 7}, []byte("raw"), &hogapi.EventError{Reason: event.ReasonBadRecord, Field: "f", Want: "w"}),
-		hogapi.SkippedEvent(hogapi.Position{Offset: 1}, "why"),
+		event.Bad(hogapi.Position{Key: "k", Offset: 7}, []byte("raw"), &event.Error{Reason: event.ReasonBadRecord, Field: "f", Want: "w"}),
+		event.Skip(hogapi.Position{Offset: 1}, "why"),
 	} {
 		data, err := wire.AppendEvent(nil, &ev)
 		require.NoError(f, err)

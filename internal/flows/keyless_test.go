@@ -44,13 +44,13 @@ func keyless(n, stop int) history.Source {
 func TestPositionsNeedAKey(t *testing.T) {
 	t.Parallel()
 	server, client := fake(t)
-	_, err := history.Import(t.Context(), client, keyless(6, 0), &history.Options{ID: "x", Rate: hogapi.Unpaced})
-	refused := as[*hogapi.EventError](t, err)
+	_, err := history.Import(t.Context(), client, keyless(6, 0), &history.Options{ID: "x", Rate: hogapi.RateUnlimited})
+	refused := as[*event.Error](t, err)
 	assert.Equal(t, event.ReasonNoIdentity, refused.Reason)
 	assert.Contains(t, refused.Want, "Position with a Key")
 
 	path := t.TempDir() + "/rejects.jsonl"
-	receipt, err := history.Import(t.Context(), client, keyless(6, 0), &history.Options{ID: "x", Rate: hogapi.Unpaced, MaxRejectShare: -1, Rejects: history.RejectFile(path)})
+	receipt, err := history.Import(t.Context(), client, keyless(6, 0), &history.Options{ID: "x", Rate: hogapi.RateUnlimited, MaxRejectShare: -1, Rejects: history.RejectFile(path)})
 	require.NoError(t, err)
 	assert.Equal(t, map[hogapi.Reason]int64{event.ReasonNoIdentity: 3}, receipt.Rejects)
 	for ev, err := range history.Rejected(path, nil).Events(t.Context(), hogapi.Position{}) {
@@ -68,7 +68,7 @@ func TestOldImportsWithoutKeys(t *testing.T) {
 			t.Parallel()
 			server := hogapitest.New()
 			client, saved := server.Client(t), &testevents.Checkpoint{}
-			options := &history.Options{ID: "x", Rate: hogapi.Unpaced, Checkpoint: saved}
+			options := &history.Options{ID: "x", Rate: hogapi.RateUnlimited, Checkpoint: saved}
 			_, err := history.Import(t.Context(), client, keyless(6, 4), options)
 			require.ErrorContains(t, err, "locked")
 			if isOld {
@@ -77,7 +77,7 @@ func TestOldImportsWithoutKeys(t *testing.T) {
 			}
 			_, err = history.Import(t.Context(), client, keyless(6, 6), options)
 			if !isOld {
-				assert.Equal(t, event.ReasonNoIdentity, as[*hogapi.EventError](t, err).Reason)
+				assert.Equal(t, event.ReasonNoIdentity, as[*event.Error](t, err).Reason)
 				assert.Equal(t, 3, server.Ledger().Unique())
 				return
 			}

@@ -31,7 +31,7 @@ func TestNeverOnARealClock(t *testing.T) {
 	}{
 		"GiveUpAfter":             {never, 0},
 		"GiveUpAfter, by /batch/": {hogapi.DeliveryOptions{GiveUpAfter: -1, Protocol: hogapi.ProtocolBatch, Tuning: hogapi.Tuning{NoPreflight: true}}, 0},
-		"GiveUpAfter, unpaced":    {never, hogapi.Unpaced},
+		"GiveUpAfter, unpaced":    {never, hogapi.RateUnlimited},
 		"UnreachableAfter":        {hogapi.DeliveryOptions{Tuning: hogapi.Tuning{UnreachableAfter: -1}}, 0},
 		"both":                    {hogapi.DeliveryOptions{GiveUpAfter: -1, Tuning: hogapi.Tuning{UnreachableAfter: -1}}, 0},
 		"UnreachableAfter alone":  {hogapi.DeliveryOptions{GiveUpAfter: -1, Tuning: hogapi.Tuning{UnreachableAfter: time.Minute}}, 0},
@@ -83,7 +83,7 @@ func TestImportWithoutLimitsOnARealClock(t *testing.T) {
 		}
 	})
 	receipt, err := history.Import(t.Context(), host.importing(t), source, &history.Options{
-		ID: "unlimited", Rate: hogapi.Unpaced, MaxRejectShare: -1, VerifyArchiveBytes: -1, Rejects: keepRejects(&rejects),
+		ID: "unlimited", Rate: hogapi.RateUnlimited, MaxRejectShare: -1, VerifyArchiveBytes: -1, Rejects: keepRejects(&rejects),
 		Delivery: hogapi.DeliveryOptions{GiveUpAfter: -1},
 	})
 	require.NoError(t, err)

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/event"
 	"github.com/hogapi/hogapi/history"
 	"github.com/hogapi/hogapi/hogapitest"
 	"github.com/hogapi/hogapi/internal/uuidsum"
@@ -44,7 +45,7 @@ func newBudgeted(days, perDay int) *budgeted {
 		for n := range perDay {
 			sum.Add(uuidsum.Of(b.id(day, n)))
 		}
-		b.receipt.Days = append(b.receipt.Days, hogapi.DayCount{
+		b.receipt.Days = append(b.receipt.Days, event.DayCount{
 			Day: firstBudgetDay.AddDate(0, 0, day).Format(time.DateOnly), Event: "e", Acknowledged: int64(perDay), Digest: sum.String(),
 		})
 		b.receipt.Acknowledged += int64(perDay)

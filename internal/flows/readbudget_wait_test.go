@@ -73,7 +73,7 @@ func TestVerifyReadsNoMoreThanItMay(t *testing.T) {
 	client, dir := b.server.Client(t), t.TempDir()
 	limit := int64(40 * 100 * 44)
 	v, err := history.Verify(t.Context(), client, b.receipt, &history.VerifyOptions{Dir: dir, MaxBytesRead: limit})
-	require.ErrorIs(t, err, hogapi.ErrMaxBytesRead)
+	require.ErrorIs(t, err, history.ErrMaxBytesRead)
 	require.ErrorContains(t, err, "run again with the same Dir to continue")
 	assert.Nil(t, v)
 	first := b.project.ReadBytes()

@@ -31,11 +31,11 @@ func TestReceiptHasARowForEachReject(t *testing.T) {
 		hogapi.Event{DistinctID: "ann", Timestamp: longAgo},
 		hogapi.Event{Name: "signup", DistinctID: "ann"},
 		hogapi.Event{Name: "signup", DistinctID: "ann"},
-		hogapi.BadEvent(hogapi.Position{}, []byte("bad"), errors.New("no JSON")),
+		event.Bad(hogapi.Position{}, []byte("bad"), errors.New("no JSON")),
 		hogapi.Event{Name: "poison", DistinctID: "ann", Timestamp: longAgo},
-		hogapi.SkippedEvent(hogapi.Position{}, "internal user"),
-		hogapi.SkippedEvent(hogapi.Position{}, "internal user"),
-		hogapi.SkippedEvent(hogapi.Position{}, ""),
+		event.Skip(hogapi.Position{}, "internal user"),
+		event.Skip(hogapi.Position{}, "internal user"),
+		event.Skip(hogapi.Position{}, ""),
 	)
 	server := hogapitest.New()
 	testevents.RefusePoison(server)
@@ -45,7 +45,7 @@ func TestReceiptHasARowForEachReject(t *testing.T) {
 		receipt := imported(t, server.Client(t), source, &options)
 		requireBalanced(t, receipt)
 		require.Len(t, receipt.Days, 5)
-		assert.Equal(t, []hogapi.DayCount{
+		assert.Equal(t, []event.DayCount{
 			{Day: "", Event: "", Rejected: 1}, {Day: "", Event: "signup", Rejected: 2},
 			{Day: "1998-01-01", Event: "", Rejected: 1}, {Day: "1998-01-01", Event: "order placed", Acknowledged: 1, Digest: receipt.Days[3].Digest}, {Day: "1998-01-01", Event: "poison", Rejected: 1},
 		}, receipt.Days)
@@ -69,10 +69,10 @@ func TestReceiptRollsUp(t *testing.T) {
 		ev.Timestamp = time.Date(1960, 1, 1, 0, 0, 0, 0, time.UTC).AddDate(0, 0, int(ev.Position.Offset))
 	})
 	checkpoint := &memoryCheckpoint{}
-	receipt := imported(t, hogapitest.New(hogapitest.WithCompactLedger()).Client(t), source, &history.Options{ID: "rolled", Rate: hogapi.Unpaced, Checkpoint: checkpoint})
+	receipt := imported(t, hogapitest.New(hogapitest.WithCompactLedger()).Client(t), source, &history.Options{ID: "rolled", Rate: hogapi.RateUnlimited, Checkpoint: checkpoint})
 	requireBalanced(t, receipt)
 	assert.Less(t, len(receipt.Days), 400)
-	assert.Equal(t, hogapi.DayCount{Day: "1960-02", Event: "order placed", Acknowledged: 29, Digest: receipt.Days[1].Digest}, receipt.Days[1])
+	assert.Equal(t, event.DayCount{Day: "1960-02", Event: "order placed", Acknowledged: 29, Digest: receipt.Days[1].Digest}, receipt.Days[1])
 	assert.True(t, strings.HasPrefix(receipt.Days[1].Digest, "29-"))
 	assert.Less(t, len(checkpoint.State), 50_000)
 	assert.Equal(t, receipt.Days, savedReceipt(t, checkpoint.State).Days)
@@ -100,8 +100,8 @@ func TestPrintedTextsAreTame(t *testing.T) {
 			good.Name = text
 			bad.Timestamp, bad.DistinctID = time.Time{}, text
 			source := func() history.Source {
-				return altered(eventsOf(good, bad, hogapi.SkippedEvent(hogapi.Position{}, text),
-					hogapi.BadEvent(hogapi.Position{}, []byte(text), error(&hogapi.EventError{Reason: hogapi.Reason(text), Field: text, Value: text, Want: text}))),
+				return altered(eventsOf(good, bad, event.Skip(hogapi.Position{}, text),
+					event.Bad(hogapi.Position{}, []byte(text), error(&event.Error{Reason: hogapi.Reason(text), Field: text, Value: text, Want: text}))),
 					func(ev *hogapi.Event) { ev.Position.Key, ev.UUID = text, uuid.Nil })
 			}
 			var progress []string
@@ -127,7 +127,7 @@ func TestPrintedTextsAreTame(t *testing.T) {
 			requireTame(t, err.Error(), 0)
 			server.Script(ops.Capture, hogapitest.Always(hogapitest.Status(401)))
 			_, err = history.Import(t.Context(), server.Client(t), source(), &history.Options{ID: "tame", Rejects: ignoreRejects})
-			require.ErrorAs(t, err, new(*hogapi.UnsettledError))
+			require.ErrorAs(t, err, new(*event.UnsettledError))
 			requireTame(t, err.Error(), 0)
 		})
 	}
@@ -191,19 +191,19 @@ func TestReceiptQueries(t *testing.T) {
 			client := server.Client(t)
 			var receipt hogapi.Receipt
 			for _, name := range []string{"another", id, id} {
-				receipt = imported(t, client, altered(source, func(ev *hogapi.Event) { ev.UUID, ev.Position.Key = uuid.Nil, "n" }), &history.Options{ID: name, Rate: hogapi.Unpaced})
+				receipt = imported(t, client, altered(source, func(ev *hogapi.Event) { ev.UUID, ev.Position.Key = uuid.Nil, "n" }), &history.Options{ID: name, Rate: hogapi.RateUnlimited})
 			}
 			require.Equal(t, 3*n, server.Ledger().Len())
 
 			queries := history.CountQueries(receipt)
 			require.Len(t, queries, 4, "a query for each month from November to February")
 			for _, form := range []func(history.Query) any{func(q history.Query) any { return q }, byHand} {
-				var days []hogapi.DayCount
+				var days []event.DayCount
 				for _, query := range queries {
 					for _, row := range ask(t, client, form(query)) {
 						require.Len(t, row, 4)
 						assert.EqualValues(t, 2*row[3].(float64), row[2], "copies")
-						days = append(days, hogapi.DayCount{Day: row[0].(string), Event: row[1].(string), Acknowledged: int64(row[3].(float64))})
+						days = append(days, event.DayCount{Day: row[0].(string), Event: row[1].(string), Acknowledged: int64(row[3].(float64))})
 					}
 				}
 				for i := range days {
@@ -271,9 +271,9 @@ func TestQueriesOfTheOtherRow(t *testing.T) {
 	at := time.Date(2024, 5, 1, 0, 0, 0, 0, time.UTC)
 	receipt := hogapi.Receipt{
 		ID: "names", Acknowledged: 51, Oldest: at, Newest: at.AddDate(0, 1, 0),
-		Days: []hogapi.DayCount{{Day: "other", Event: "other", Acknowledged: 51}},
+		Days: []event.DayCount{{Day: "other", Event: "other", Acknowledged: 51}},
 	}
 	assert.Zero(t, history.UUIDQuery(receipt, receipt.Days[0], ""))
 	assert.Len(t, history.CountQueries(receipt), 2)
-	assert.NotZero(t, history.UUIDQuery(receipt, hogapi.DayCount{Event: "other"}, ""), "an event of that name")
+	assert.NotZero(t, history.UUIDQuery(receipt, event.DayCount{Event: "other"}, ""), "an event of that name")
 }

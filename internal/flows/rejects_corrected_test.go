@@ -112,7 +112,7 @@ func TestRejectsAreImportedCorrected(t *testing.T) {
 			rejects := filepath.Join(t.TempDir(), "rejects.jsonl")
 			source := history.JSONLines(writeFile(t, "events.jsonl", tt.content))
 			receipt := imported(t, client, mapped(source, tt.wrong), &history.Options{
-				ID: "first", MaxRejectShare: -1, Rejects: history.RejectFile(rejects), Rate: hogapi.Unpaced,
+				ID: "first", MaxRejectShare: -1, Rejects: history.RejectFile(rejects), Rate: hogapi.RateUnlimited,
 			})
 			require.Equal(t, tt.rejected, receipt.Rejected)
 			before := server.Ledger().Len()
@@ -120,13 +120,13 @@ func TestRejectsAreImportedCorrected(t *testing.T) {
 
 			server.RejectEvents(nil)
 			receipt = imported(t, client, tt.corrected(rejects), &history.Options{
-				ID: "corrected", Checkpoint: checkpointOnly(t), Rate: hogapi.Unpaced,
+				ID: "corrected", Checkpoint: checkpointOnly(t), Rate: hogapi.RateUnlimited,
 			})
 			assert.Equal(t, tt.rejected, receipt.Acknowledged)
 			assert.EqualValues(t, before+int(tt.rejected), server.Ledger().Len(), "exactly the rejects were sent")
 
 			file := writeFile(t, "events.jsonl", right.String())
-			imported(t, want.Client(t), mapped(history.JSONLines(file), tt.right), &history.Options{ID: "first", Rate: hogapi.Unpaced})
+			imported(t, want.Client(t), mapped(history.JSONLines(file), tt.right), &history.Options{ID: "first", Rate: hogapi.RateUnlimited})
 			assert.Equal(t, stored(t, want), stored(t, server))
 		})
 	}
@@ -295,7 +295,7 @@ func TestRejectsHoldTheirOwnLine(t *testing.T) {
 				server.Script(ops.Capture, hogapitest.Slow(300*time.Millisecond)) // all is read by then
 			}
 			var rejects []hogapi.Reject
-			receipt := imported(t, server.Client(t), tt.source, &history.Options{ID: "raw", Rate: hogapi.Unpaced, MaxRejectShare: -1, Rejects: keepRejects(&rejects)})
+			receipt := imported(t, server.Client(t), tt.source, &history.Options{ID: "raw", Rate: hogapi.RateUnlimited, MaxRejectShare: -1, Rejects: keepRejects(&rejects)})
 			assert.EqualValues(t, len(tt.want), receipt.Rejected)
 			var got []string
 			for _, r := range rejects {

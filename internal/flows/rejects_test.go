@@ -18,6 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/event"
 	"github.com/hogapi/hogapi/history"
 	"github.com/hogapi/hogapi/hogapitest"
 )
@@ -47,7 +48,7 @@ func TestHandlerAroundARejectFile(t *testing.T) {
 			hogapi.Event{DistinctID: "ann", Timestamp: longAgo, Properties: map[string]any{"a": "<&>"}, Set: map[string]any{"s": 1}},
 			hogapi.Event{Name: "a", DistinctID: "ann", Timestamp: longAgo, Properties: map[string]any{"bad": math.NaN(), "good": 1}},
 			hogapi.Event{Name: "a", DistinctID: "ann", Timestamp: longAgo, RawProperties: json.RawMessage(`{"x":`)},
-			hogapi.BadEvent(hogapi.Position{}, bytes.Repeat([]byte{0xff}, 150_000), errors.New("bad UTF-8")),
+			event.Bad(hogapi.Position{}, bytes.Repeat([]byte{0xff}, 150_000), errors.New("bad UTF-8")),
 		), &history.Options{ID: "rejects", MaxRejectShare: -1, Rejects: handler})
 		require.EqualValues(t, 4, receipt.Rejected)
 	}
@@ -81,7 +82,7 @@ func TestCorrectedRecordsKeepTheirUUID(t *testing.T) {
 func TestRejectFileDestroysNothing(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "folder", "rejects.jsonl")
-	bad := eventsOf(hogapi.BadEvent(hogapi.Position{}, []byte("bad"), errors.New("line 1")), numberedEvent(2))
+	bad := eventsOf(event.Bad(hogapi.Position{}, []byte("bad"), errors.New("line 1")), numberedEvent(2))
 	client := hogapitest.New().Client(t)
 	run := func(id string, checkpoint history.Checkpointer) {
 		imported(t, client, bad, &history.Options{ID: id, MaxRejectShare: -1, Checkpoint: checkpoint, Rejects: history.RejectFile(path)})
@@ -200,7 +201,7 @@ func TestRejectLimits(t *testing.T) {
 			server := hogapitest.New()
 			receipt, err := history.Import(t.Context(), server.Client(t), rejecting(tt.n, tt.isBad), &history.Options{
 				ID: "limits", Checkpoint: &memoryCheckpoint{}, Rejects: ignoreRejects, MaxRejectShare: tt.share, MaxRejects: tt.most,
-				Rate: hogapi.Unpaced, Delivery: hogapi.DeliveryOptions{Tuning: hogapi.Tuning{MaxInFlight: 300}},
+				Rate: hogapi.RateUnlimited, Delivery: hogapi.DeliveryOptions{Tuning: hogapi.Tuning{MaxInFlight: 300}},
 			})
 			requireBalanced(t, receipt)
 			if tt.want == "" {
@@ -246,7 +247,7 @@ func TestRejectLimitsOverAllRuns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		source := rejecting(1800, func(i int) bool { return i%9 == 0 && i <= 900 })
 		server, client := fake(t)
-		options := history.Options{ID: "runs", Checkpoint: &memoryCheckpoint{}, Rejects: ignoreRejects, Rate: hogapi.Unpaced}
+		options := history.Options{ID: "runs", Checkpoint: &memoryCheckpoint{}, Rejects: ignoreRejects, Rate: hogapi.RateUnlimited}
 		for _, after := range []int{900, 0} {
 			receipt, err := history.Import(t.Context(), client, broken(source, after), &options)
 			requireBalanced(t, receipt)
@@ -285,7 +286,7 @@ func TestSkippedRecordsAreNoRejects(t *testing.T) {
 			return []hogapi.Event{ev}, nil
 		})
 		checkpoint := &memoryCheckpoint{}
-		options := history.Options{ID: "skips", Checkpoint: checkpoint, MaxRejects: 1, Rate: hogapi.Unpaced} // no handler: the first reject would stop it
+		options := history.Options{ID: "skips", Checkpoint: checkpoint, MaxRejects: 1, Rate: hogapi.RateUnlimited} // no handler: the first reject would stop it
 		receipt := imported(t, server.Client(t), source, &options)
 		requireBalanced(t, receipt)
 		assert.Equal(t, []int64{500, 200, 0, 300, 0}, []int64{receipt.Read, receipt.Acknowledged, receipt.Rejected, receipt.Skipped, receipt.Pending})

@@ -60,7 +60,7 @@ func TestRepairLooksAgainAfterOthers(t *testing.T) {
 		plan := b.plan(t, nil)
 		b.server.Script(ops.BackfillsCreate, hogapitest.Status(http.StatusTooManyRequests, map[string]any{"type": "throttled_error", "code": "too_many_concurrent_backfills"}))
 		time.AfterFunc(10*time.Second, func() {
-			_, err := b.client.BatchExports.Backfill(t.Context(), b.export, hogapi.BackfillRange{Start: hogapi.At(plan.Steps[0].Start), End: hogapi.At(plan.Steps[0].End)}, nil)
+			_, err := b.client.BatchExports.Backfill(t.Context(), b.export, hogapi.BackfillRange{Start: hogapi.AtTime(plan.Steps[0].Start), End: hogapi.AtTime(plan.Steps[0].End)}, nil)
 			assert.NoError(t, err)
 		})
 		_, err := coverage.Repair(t.Context(), b.client, plan, nil)
@@ -245,7 +245,7 @@ func TestRepairAfterABackfillWithoutRows(t *testing.T) {
 			b.project.SetRecords(b.export, func(time.Time, time.Time) int { return rows })
 			plan := b.plan(t, nil)
 			step := plan.Steps[0]
-			_, err := b.client.BatchExports.Backfill(t.Context(), b.export, hogapi.BackfillRange{Start: hogapi.At(step.Start), End: hogapi.At(step.End)}, nil)
+			_, err := b.client.BatchExports.Backfill(t.Context(), b.export, hogapi.BackfillRange{Start: hogapi.AtTime(step.Start), End: hogapi.AtTime(step.End)}, nil)
 			require.NoError(t, err)
 			time.Sleep(time.Minute)
 			want := "backfill as_scheduled 1 left_to_you"
@@ -314,7 +314,7 @@ func TestTwoRepairsThatWaitForOneBackfill(t *testing.T) {
 		plans := []*coverage.Plan{b.plan(t, nil), b.plan(t, nil)}
 		b.project.FailNextRuns(1, "no such bucket")
 		step := plans[0].Steps[0]
-		_, err := b.client.BatchExports.Backfill(t.Context(), b.export, hogapi.BackfillRange{Start: hogapi.At(step.Start), End: hogapi.At(step.End)}, nil)
+		_, err := b.client.BatchExports.Backfill(t.Context(), b.export, hogapi.BackfillRange{Start: hogapi.AtTime(step.Start), End: hogapi.AtTime(step.End)}, nil)
 		require.NoError(t, err)
 		ended := make(chan error)
 		for _, plan := range plans {

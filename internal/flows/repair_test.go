@@ -512,7 +512,7 @@ func TestRepairBesideAnotherOperator(t *testing.T) {
 		b := newBroken(t, 40, hogapitest.Export{}, map[int]hogapi.RunStatus{30: "", 12: ""}, hogapitest.WithRunDelay(time.Minute))
 		plan := b.plan(t, nil)
 		first := plan.Steps[0]
-		_, err := b.client.BatchExports.Backfill(t.Context(), b.export, hogapi.BackfillRange{Start: hogapi.At(first.Start), End: hogapi.At(first.End)}, nil)
+		_, err := b.client.BatchExports.Backfill(t.Context(), b.export, hogapi.BackfillRange{Start: hogapi.AtTime(first.Start), End: hogapi.AtTime(first.End)}, nil)
 		require.NoError(t, err)
 		_, err = coverage.Repair(t.Context(), b.client, plan, nil)
 		require.NoError(t, err)
@@ -652,7 +652,7 @@ func TestRepairWaitsForOtherBackfills(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) { // one without an end, which covers the gap
 		b := newBroken(t, 40, hogapitest.Export{DestinationType: "NoOp"}, map[int]hogapi.RunStatus{5: ""})
 		plan := b.plan(t, nil)
-		open := hogapi.BackfillRange{Start: hogapi.At(plan.Steps[0].Start), End: hogapi.CaughtUp()}
+		open := hogapi.BackfillRange{Start: hogapi.AtTime(plan.Steps[0].Start), End: hogapi.CaughtUp()}
 		_, err := b.client.BatchExports.Backfill(t.Context(), b.export, open, nil)
 		require.NoError(t, err)
 		_, err = coverage.Repair(t.Context(), b.client, plan, nil)

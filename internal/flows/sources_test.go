@@ -18,6 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/event"
 	"github.com/hogapi/hogapi/history"
 	"github.com/hogapi/hogapi/hogapitest"
 	"github.com/hogapi/hogapi/internal/testevents"
@@ -81,7 +82,7 @@ func TestPagedSource(t *testing.T) {
 			return events, end, nil
 		})
 	}
-	source := pages(hogapi.Event{Name: "a", UUID: numberedUUID(1)}, hogapi.BadEvent(hogapi.Position{}, nil, errors.New("broken")))
+	source := pages(hogapi.Event{Name: "a", UUID: numberedUUID(1)}, event.Bad(hogapi.Position{}, nil, errors.New("broken")))
 	assert.Equal(t, "name", source.Name())
 	for range 2 { // a source can be read again
 		got, err := readSource(t.Context(), source, hogapi.Position{})
@@ -114,7 +115,7 @@ func TestPagesThatGoBack(t *testing.T) {
 			return page, hogapi.Position{Key: "t", Offset: 9}, nil
 		})
 		server, client := fake(t)
-		receipt, err := history.Import(t.Context(), client, source, &history.Options{ID: "x", Rate: hogapi.Unpaced})
+		receipt, err := history.Import(t.Context(), client, source, &history.Options{ID: "x", Rate: hogapi.RateUnlimited})
 		if text == "" {
 			require.NoError(t, err)
 			assert.EqualValues(t, len(offsets), receipt.Acknowledged)
@@ -140,7 +141,7 @@ func TestSourceThatIgnoresThePosition(t *testing.T) {
 			})
 		}
 		server, client := fake(t)
-		options := &history.Options{ID: "x", Rate: hogapi.Unpaced, Checkpoint: &testevents.Checkpoint{}}
+		options := &history.Options{ID: "x", Rate: hogapi.RateUnlimited, Checkpoint: &testevents.Checkpoint{}}
 		ctx, cancel := context.WithCancel(t.Context())
 		_, err := history.Import(ctx, client, testevents.Altered(numbered(n), func(ev *hogapi.Event) {
 			if ev.Position.Offset == 500 {
@@ -236,7 +237,7 @@ func TestRecordSource(t *testing.T) {
 	}
 	text.WriteString(someVisits)
 	want := hogapitest.New()
-	options := history.Options{ID: "visits", Rate: hogapi.Unpaced, MaxRejectShare: -1, Rejects: hogapi.RejectFunc(func(context.Context, hogapi.Reject) error { return nil })}
+	options := history.Options{ID: "visits", Rate: hogapi.RateUnlimited, MaxRejectShare: -1, Rejects: hogapi.RejectFunc(func(context.Context, hogapi.Reject) error { return nil })}
 	files := history.Files(visits, writeFile(t, "a.jsonl", text.String()), writeFile(t, "b.jsonl", someVisits))
 	imported(t, want.Client(t), files, &options)
 

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/event"
 	"github.com/hogapi/hogapi/history"
 	"github.com/hogapi/hogapi/hogapitest"
 	"github.com/hogapi/hogapi/internal/testevents"
@@ -32,7 +33,7 @@ func TestFunctionsThatHang(t *testing.T) {
 		client func(...hogapi.Option) *hogapi.Client
 	}
 	capture := func(t *testing.T, w world, o hogapi.CaptureOptions, options ...hogapi.Option) (hogapi.Receipt, error) {
-		o.Rate = hogapi.Unpaced
+		o.Rate = hogapi.RateUnlimited
 		c, err := w.client(options...).NewCapture(&o)
 		require.NoError(t, err)
 		for i := range n {
@@ -43,7 +44,7 @@ func TestFunctionsThatHang(t *testing.T) {
 		return c.Close(w.ctx)
 	}
 	imports := func(w world, o history.Options, options ...hogapi.Option) (hogapi.Receipt, error) {
-		o.ID, o.Rate, o.MaxRejectShare, o.Grace = "hangs", hogapi.Unpaced, -1, 100*time.Millisecond
+		o.ID, o.Rate, o.MaxRejectShare, o.Grace = "hangs", hogapi.RateUnlimited, -1, 100*time.Millisecond
 		return history.Import(w.ctx, w.client(options...), events, &o)
 	}
 	for name, tt := range map[string]struct {
@@ -100,7 +101,7 @@ func TestFunctionsThatHang(t *testing.T) {
 			require.ErrorContains(t, err, "did not return within")
 			assert.False(t, receipt.Finished && err == nil)
 			if tt.open > 0 {
-				unsettled := as[*hogapi.UnsettledError](t, err)
+				unsettled := as[*event.UnsettledError](t, err)
 				assert.Equal(t, tt.open, unsettled.Count)
 				assert.EqualValues(t, tt.open, receipt.Pending)
 			}
@@ -130,7 +131,7 @@ func TestContextOfOnSettled(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	told := errors.New("the program has to end")
 	var cause error
-	capture := newCapture(t, client, hogapi.CaptureOptions{Rate: hogapi.Unpaced, OnSettled: func(called context.Context, _ hogapi.Position) {
+	capture := newCapture(t, client, hogapi.CaptureOptions{Rate: hogapi.RateUnlimited, OnSettled: func(called context.Context, _ hogapi.Position) {
 		assert.NoError(t, called.Err())
 		cancel(told)
 		<-called.Done()
@@ -158,7 +159,7 @@ func TestGraceOfAnImport(t *testing.T) {
 				ctx, cancel := context.WithCancel(t.Context())
 				server.Script(ops.Capture, hogapitest.Repeat(2, hogapitest.SlowAnswer(0)), hogapitest.Repeat(50, hogapitest.SlowAnswer(200*time.Millisecond)))
 				options := history.Options{
-					ID: "grace", Rate: hogapi.Unpaced, Grace: tt.grace, Checkpoint: history.CheckpointFile(filepath.Join(t.TempDir(), "state")),
+					ID: "grace", Rate: hogapi.RateUnlimited, Grace: tt.grace, Checkpoint: history.CheckpointFile(filepath.Join(t.TempDir(), "state")),
 					Delivery: hogapi.DeliveryOptions{Protocol: protocol, Tuning: hogapi.Tuning{MaxBatchEvents: 50, MaxInFlight: 1000, Lanes: 4}},
 				}
 				var once sync.Once

@@ -24,6 +24,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/event"
 	"github.com/hogapi/hogapi/history"
 	"github.com/hogapi/hogapi/hogapitest"
 	"github.com/hogapi/hogapi/ops"
@@ -156,7 +157,7 @@ func TestHostThatWasNeverReached(t *testing.T) {
 				host.state.Store(state)
 				begin := time.Now()
 				receipt, err := history.Import(t.Context(), host.importing(t), numbered(3000), &history.Options{
-					ID: "unreachable", Rate: hogapi.Unpaced, Delivery: hogapi.DeliveryOptions{Protocol: protocol, Tuning: hogapi.Tuning{UnreachableAfter: patience, NoPreflight: noPreflight}},
+					ID: "unreachable", Rate: hogapi.RateUnlimited, Delivery: hogapi.DeliveryOptions{Protocol: protocol, Tuning: hogapi.Tuning{UnreachableAfter: patience, NoPreflight: noPreflight}},
 				})
 				took := time.Since(begin)
 				stop := stopOf(t, err)
@@ -178,7 +179,7 @@ func TestHostThatWasNeverReached(t *testing.T) {
 func requireNeverSent(t *testing.T, receipt hogapi.Receipt, err error) {
 	t.Helper()
 	assert.Zero(t, receipt.Resent)
-	var unsettled *hogapi.UnsettledError
+	var unsettled *event.UnsettledError
 	if receipt.Read == 0 { // it was not even known how events are sent
 		require.NotErrorAs(t, err, &unsettled)
 		return

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/event"
 	"github.com/hogapi/hogapi/history"
 	"github.com/hogapi/hogapi/hogapitest"
 	"github.com/hogapi/hogapi/internal/testevents"
@@ -59,7 +60,7 @@ func TestMissingRefusesAnotherCheckpoint(t *testing.T) {
 	server := hogapitest.New()
 	client, path := server.Client(t), filepath.Join(t.TempDir(), "import.ckpt")
 	again := func(source history.Source) error {
-		return failed(history.Import(t.Context(), client, source, &history.Options{ID: verifiedID, Rate: hogapi.Unpaced, Checkpoint: history.CheckpointFile(path)}))
+		return failed(history.Import(t.Context(), client, source, &history.Options{ID: verifiedID, Rate: hogapi.RateUnlimited, Checkpoint: history.CheckpointFile(path)}))
 	}
 	require.NoError(t, again(numbered(5)))
 	first := &history.Verification{ID: verifiedID, State: history.VerificationMissing, MissingEvents: 1, MissingIDs: []uuid.UUID{numberedUUID(2)}}
@@ -92,7 +93,7 @@ func TestVerifyChecksFilesFirst(t *testing.T) {
 		assert.NotContains(t, err.Error(), filepath.Dir(dir))
 		assert.Nil(t, v)
 	}
-	receipt.Days = []hogapi.DayCount{{Day: "1998-01-01", Event: "e", Digest: "x"}}
+	receipt.Days = []event.DayCount{{Day: "1998-01-01", Event: "e", Digest: "x"}}
 	_, err := history.Verify(t.Context(), client, receipt, nil)
 	assert.Equal(t, "receipt.Days", requireInputError(t, err).Field)
 	receipt.ID = "2024"
@@ -209,7 +210,7 @@ func TestVerifyUnconfirmed(t *testing.T) {
 		}
 	})
 	receipt := imported(t, client, source, &history.Options{
-		ID: verifiedID, Rate: hogapi.Unpaced, Rejects: history.RejectFile(rejects), MaxRejectShare: -1, Delivery: hogapi.DeliveryOptions{Tuning: hogapi.Tuning{Lanes: 1}},
+		ID: verifiedID, Rate: hogapi.RateUnlimited, Rejects: history.RejectFile(rejects), MaxRejectShare: -1, Delivery: hogapi.DeliveryOptions{Tuning: hogapi.Tuning{Lanes: 1}},
 	})
 	require.EqualValues(t, []int64{8, 21}, []int64{receipt.Unconfirmed, receipt.Acknowledged})
 

@@ -44,7 +44,7 @@ func with(source history.Source, change func(n int64, ev *hogapi.Event) error) h
 // importInto imports a source and returns the receipt.
 func importInto(t *testing.T, client *hogapi.Client, source history.Source) hogapi.Receipt {
 	t.Helper()
-	return imported(t, client, source, &history.Options{ID: verifiedID, Rate: hogapi.Unpaced})
+	return imported(t, client, source, &history.Options{ID: verifiedID, Rate: hogapi.RateUnlimited})
 }
 
 // verified returns the result of one Verify.
@@ -180,7 +180,7 @@ func TestVerifyByTheProtocolOfTheImport(t *testing.T) {
 	for protocol, want := range map[hogapi.Protocol][]uuid.UUID{hogapi.ProtocolBatch: {uuidOf(4)}, hogapi.ProtocolV1: nil} {
 		server := hogapitest.New()
 		receipt := imported(t, server.Client(t), source, &history.Options{
-			ID: verifiedID, Rate: hogapi.Unpaced, Rejects: ignoreRejects, MaxRejectShare: -1, Delivery: hogapi.DeliveryOptions{Protocol: protocol},
+			ID: verifiedID, Rate: hogapi.RateUnlimited, Rejects: ignoreRejects, MaxRejectShare: -1, Delivery: hogapi.DeliveryOptions{Protocol: protocol},
 		})
 		require.EqualValues(t, 8+len(want), receipt.Acknowledged, protocol)
 		server.Project(hogapitest.DefaultProject).LoseEvents(verifiedID, 9)
@@ -203,7 +203,7 @@ func TestVerifySortsAgainForOtherRejects(t *testing.T) {
 		return 0
 	})
 	source := spread(9)
-	receipt := imported(t, server.Client(t), source, &history.Options{ID: verifiedID, Rate: hogapi.Unpaced, Rejects: history.RejectFile(rejects), MaxRejectShare: -1})
+	receipt := imported(t, server.Client(t), source, &history.Options{ID: verifiedID, Rate: hogapi.RateUnlimited, Rejects: history.RejectFile(rejects), MaxRejectShare: -1})
 	require.EqualValues(t, 8, receipt.Acknowledged)
 	ctx, cancel := context.WithCancel(t.Context())
 	o := history.VerifyOptions{Source: source, Dir: t.TempDir(), EveryUUID: true, Rejects: []string{rejects}, OnProgress: func(p history.VerifyProgress) {

@@ -138,6 +138,12 @@ func (p *Pipeline) release(how ingest.Protocol) {
 	p.admission.waiting = nil
 }
 
+// notReady is the ErrFull of a server that has not answered yet.
+type notReady struct{}
+
+func (notReady) Error() string        { return "hogapi: the server has not answered yet how it takes events" }
+func (notReady) Is(target error) bool { return target == event.ErrFull }
+
 // encoder returns an encoder once the protocol is known. The first call starts the negotiation.
 func (p *Pipeline) encoder(ctx context.Context, wait bool) (*wire.Encoder, error) {
 	if !p.isDecided() {
@@ -146,7 +152,7 @@ func (p *Pipeline) encoder(ctx context.Context, wait bool) (*wire.Encoder, error
 			return nil, err
 		}
 		if !wait {
-			return nil, event.ErrNotReady
+			return nil, notReady{}
 		}
 		select {
 		case <-p.decided:

@@ -160,7 +160,7 @@ func TestRefusedBeforeTheProtocolIsKnown(t *testing.T) {
 		w.Reject = nil
 		p, err := New(w.Config)
 		require.NoError(t, err)
-		require.ErrorIs(t, enqueue(p, false, past(strings.Repeat("ä", 150), 1)), event.ErrNotReady)
+		require.ErrorIs(t, enqueue(p, false, past(strings.Repeat("ä", 150), 1)), event.ErrFull)
 		refused := new(event.Error)
 		require.ErrorAs(t, enqueue(p, false, past("", 1)), &refused)
 		require.NoError(t, enqueue(p, true, past("a", 1)))

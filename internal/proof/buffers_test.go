@@ -106,7 +106,7 @@ func testBuffers(t *testing.T, status int, plain bool) {
 	wires := map[uuid.UUID]json.RawMessage{}
 	source := testevents.Altered(testevents.Source(n), func(ev *hogapi.Event) { *ev = bulkyEvent(int(ev.Position.Offset)) })
 	receipt, err := history.Import(t.Context(), client, source, &history.Options{
-		ID: "buffers", MaxRejectShare: -1, Rate: hogapi.Unpaced, Delivery: hogapi.DeliveryOptions{Protocol: hogapi.ProtocolBatch, Compression: map[bool]hogapi.Compression{true: hogapi.CompressionNone}[plain], Tuning: hogapi.Tuning{MaxBatchEvents: 50, MaxBytes: 2 << 20}},
+		ID: "buffers", MaxRejectShare: -1, Rate: hogapi.RateUnlimited, Delivery: hogapi.DeliveryOptions{Protocol: hogapi.ProtocolBatch, Compression: map[bool]hogapi.Compression{true: hogapi.CompressionNone}[plain], Tuning: hogapi.Tuning{MaxBatchEvents: 50, MaxBytes: 2 << 20}},
 		Rejects: hogapi.RejectFunc(func(_ context.Context, r hogapi.Reject) error {
 			wires[r.UUID] = r.Event
 			return nil

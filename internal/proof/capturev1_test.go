@@ -112,7 +112,7 @@ func TestMixedAnswersOfCaptureV1(t *testing.T) {
 	mixed := &mixedAnswers{visited: map[uuid.UUID]bool{}}
 	server.Script(ops.Capture, hogapitest.Always(hogapitest.Results(mixed.of)))
 	receipt, err := history.Import(t.Context(), server.Client(t), testevents.Source(n), &history.Options{
-		ID: "proof", Rate: hogapi.Unpaced, MaxRejectShare: -1,
+		ID: "proof", Rate: hogapi.RateUnlimited, MaxRejectShare: -1,
 		Checkpoint: history.CheckpointFile(filepath.Join(folder, "ckpt")), Rejects: history.RejectFile(filepath.Join(folder, "rejects")),
 	})
 	require.NoError(t, err)
@@ -126,7 +126,7 @@ func TestMixedAnswersOfCaptureV1(t *testing.T) {
 
 	// A second import sends the unconfirmed events again, unchanged. The line that a kill cut is not an event.
 	again, err := history.Import(t.Context(), server.Client(t), history.Rejected(filepath.Join(folder, "rejects"), nil), &history.Options{
-		ID: "proof", Rate: hogapi.Unpaced, Rejects: history.RejectFile(filepath.Join(folder, "again")),
+		ID: "proof", Rate: hogapi.RateUnlimited, Rejects: history.RejectFile(filepath.Join(folder, "again")),
 	})
 	require.NoError(t, err)
 	assert.EqualValues(t, 1, again.Rejected)

@@ -63,7 +63,7 @@ func TestImportOfRealCommits(t *testing.T) {
 	commits, _ := readCommits(t)
 	require.Len(t, commits, 11_576)
 	server := hogapitest.New()
-	receipt, err := history.Import(t.Context(), server.Client(t), history.JSONLines(commitsFile), &history.Options{ID: "commits", Rate: hogapi.Unpaced})
+	receipt, err := history.Import(t.Context(), server.Client(t), history.JSONLines(commitsFile), &history.Options{ID: "commits", Rate: hogapi.RateUnlimited})
 	require.NoError(t, err)
 	assert.EqualValues(t, len(commits), receipt.Read)
 	assert.EqualValues(t, len(commits), receipt.Acknowledged)

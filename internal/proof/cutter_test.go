@@ -357,7 +357,7 @@ func importOver(t *testing.T, fake *hogapitest.Server, c *cutter, events history
 	}, options...)...)
 	require.NoError(t, err)
 	receipt, err := history.Import(t.Context(), client, events, &history.Options{
-		ID: "cut", Rate: hogapi.Unpaced, Delivery: hogapi.DeliveryOptions{Tuning: tuning},
+		ID: "cut", Rate: hogapi.RateUnlimited, Delivery: hogapi.DeliveryOptions{Tuning: tuning},
 	})
 	require.NoError(t, err)
 	testevents.RequireBalanced(t, receipt)

@@ -37,7 +37,7 @@ func TestThirtyPercentFaults(t *testing.T) {
 			hogapitest.SlowAnswer(2*time.Second, hogapitest.PartialCommit(3, 500)))
 		server.Chaos(ops.Capture, 30, 0.33, faults...)
 		receipt, err := history.Import(t.Context(), client, testevents.Source(n), &history.Options{
-			ID: "thirty", Rate: hogapi.Unpaced, Delivery: hogapi.DeliveryOptions{Tuning: hogapi.Tuning{Lanes: 8, MaxBatchEvents: min(200, n/1000)}},
+			ID: "thirty", Rate: hogapi.RateUnlimited, Delivery: hogapi.DeliveryOptions{Tuning: hogapi.Tuning{Lanes: 8, MaxBatchEvents: min(200, n/1000)}},
 		})
 		require.NoError(t, err)
 		testevents.RequireBalanced(t, receipt)
@@ -80,7 +80,7 @@ func TestPoisonAgreesAtEveryCheckpoint(t *testing.T) {
 		var requests atomic.Int64
 		audit := &audit{t: t, server: server, isPoison: isPoison, stored: map[uuid.UUID]bool{}}
 		receipt, err := history.Import(t.Context(), client, testevents.Source(n), &history.Options{
-			ID: "poison", MaxRejectShare: -1, Rate: hogapi.Unpaced, Checkpoint: &testevents.Checkpoint{Before: audit.save}, Rejects: audit,
+			ID: "poison", MaxRejectShare: -1, Rate: hogapi.RateUnlimited, Checkpoint: &testevents.Checkpoint{Before: audit.save}, Rejects: audit,
 			Delivery:   hogapi.DeliveryOptions{Tuning: hogapi.Tuning{MaxBatchEvents: batch, MaxInFlight: 20_000}},
 			OnProgress: func(s hogapi.Stats) { requests.Store(s.Requests) },
 		})

@@ -143,7 +143,7 @@ func childClient(url string, options ...hogapi.Option) *hogapi.Client {
 func importFile(w task) childReport {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	o := history.Options{ID: "proof", MaxRejectShare: -1, Rate: cmp.Or(w.Rate, hogapi.Unpaced), Delivery: w.Delivery}
+	o := history.Options{ID: "proof", MaxRejectShare: -1, Rate: cmp.Or(w.Rate, hogapi.RateUnlimited), Delivery: w.Delivery}
 	if w.State != "" {
 		o.Checkpoint = history.CheckpointFile(w.checkpoint())
 		o.Rejects = history.RejectFile(w.rejects())

@@ -19,6 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/event"
 	"github.com/hogapi/hogapi/history"
 	"github.com/hogapi/hogapi/hogapitest"
 	"github.com/hogapi/hogapi/internal/testevents"
@@ -56,7 +57,7 @@ func writeFails(t *testing.T, reason hogapi.StopReason, nth int) (failed bool) {
 		checkpoint := &testevents.Checkpoint{Before: func(int, []byte) error { return write(hogapi.StopCheckpoint) }}
 		rejected, saved := map[int64]bool{}, 0
 		options := history.Options{
-			ID: "full", MaxRejectShare: -1, Checkpoint: checkpoint, Rate: hogapi.Unpaced,
+			ID: "full", MaxRejectShare: -1, Checkpoint: checkpoint, Rate: hogapi.RateUnlimited,
 			Delivery: hogapi.DeliveryOptions{Tuning: hogapi.Tuning{Lanes: 2, MaxBatchEvents: 25, MaxInFlight: window}},
 			Rejects: hogapi.RejectFunc(func(_ context.Context, r hogapi.Reject) error {
 				err := write(hogapi.StopHandler)
@@ -135,7 +136,7 @@ func TestPanicsOfTheUser(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				checkpoint := &testevents.Checkpoint{Before: tt.save}
-				options := history.Options{ID: "panics", Rate: hogapi.Unpaced, Rejects: tt.rejects, Checkpoint: checkpoint}
+				options := history.Options{ID: "panics", Rate: hogapi.RateUnlimited, Rejects: tt.rejects, Checkpoint: checkpoint}
 				receipt, err := history.Import(t.Context(), hogapitest.New().Client(t), tt.source, &options)
 				requireStop(t, err, tt.reason)
 				assert.ErrorContains(t, err, tt.says)
@@ -247,7 +248,7 @@ func TestCancelWithoutTheSourcesHelp(t *testing.T) {
 			}
 		})
 		receipt, err := history.Import(ctx, server.Client(t), endless, &history.Options{
-			ID: "x", Rate: hogapi.Unpaced, Delivery: hogapi.DeliveryOptions{Tuning: hogapi.Tuning{MaxInFlight: 200_000}},
+			ID: "x", Rate: hogapi.RateUnlimited, Delivery: hogapi.DeliveryOptions{Tuning: hogapi.Tuning{MaxInFlight: 200_000}},
 		})
 		require.ErrorIs(t, err, context.Canceled)
 		assert.LessOrEqual(t, receipt.Read, int64(1000))
@@ -286,7 +287,7 @@ func TestResumeAfterStrangeRejects(t *testing.T) {
 		func(ev *hogapi.Event) { ev.Name = "" },
 		func(ev *hogapi.Event) { ev.DistinctID = "\xff" },
 		func(ev *hogapi.Event) { ev.Properties = map[string]any{"n": func() {}} },
-		func(ev *hogapi.Event) { *ev = hogapi.BadEvent(ev.Position, []byte("\xff{"), errors.New("no JSON")) },
+		func(ev *hogapi.Event) { *ev = event.Bad(ev.Position, []byte("\xff{"), errors.New("no JSON")) },
 	}
 	synctest.Test(t, func(t *testing.T) {
 		server := hogapitest.New()
@@ -299,7 +300,7 @@ func TestResumeAfterStrangeRejects(t *testing.T) {
 		})
 		checkpoint := &testevents.Checkpoint{}
 		options := history.Options{
-			ID: "strange", Checkpoint: checkpoint, Rejects: testevents.IgnoreRejects, MaxRejectShare: -1, Rate: hogapi.Unpaced,
+			ID: "strange", Checkpoint: checkpoint, Rejects: testevents.IgnoreRejects, MaxRejectShare: -1, Rate: hogapi.RateUnlimited,
 			Delivery: hogapi.DeliveryOptions{Tuning: hogapi.Tuning{MaxBatchEvents: 10, MaxInFlight: 20}},
 		}
 		for stop := range int64(n) {

@@ -26,6 +26,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/event"
 	"github.com/hogapi/hogapi/history"
 	"github.com/hogapi/hogapi/internal/testevents"
 )
@@ -151,7 +152,7 @@ func feedSlowSink(w task) (report childReport) {
 	event := map[string]func(int) hogapi.Event{"wide": wideEvent, "bulky": bulkyEvent}[w.Kind]
 	runtime.GC()
 	start := resident("VmRSS")
-	capture, err := client.NewCapture(&hogapi.CaptureOptions{Rate: hogapi.Unpaced, Delivery: w.Delivery})
+	capture, err := client.NewCapture(&hogapi.CaptureOptions{Rate: hogapi.RateUnlimited, Delivery: w.Delivery})
 	if err != nil {
 		panic(err)
 	}
@@ -160,7 +161,7 @@ func feedSlowSink(w task) (report childReport) {
 	for i := 1; (blocked < w.For || i <= w.N) && held < 128<<20; i++ {
 		ev := event(i)
 		err := capture.TryEnqueue(ev)
-		full := errors.Is(err, hogapi.ErrFull) || errors.Is(err, hogapi.ErrNotReady)
+		full := errors.Is(err, hogapi.ErrFull)
 		if full || i%100 == 0 {
 			held = max(held, capture.Stats().Bytes)
 		}
@@ -291,7 +292,7 @@ var hostile = map[string]struct {
 	"names":                    {testevents.Sized(60_000, 120_000, 300_000), func(i int, ev *hogapi.Event) { ev.Name = "event " + strconv.Itoa(i) }},
 	"persons":                  {100_000, func(i int, ev *hogapi.Event) { ev.DistinctID = "person-" + strconv.Itoa(i) }},
 	"bad records of 1 MB": {testevents.Sized(100, 400, 2000), func(i int, ev *hogapi.Event) {
-		*ev = hogapi.BadEvent(ev.Position, []byte(noise(i, 1_000_000)), errors.New("no JSON"))
+		*ev = event.Bad(ev.Position, []byte(noise(i, 1_000_000)), errors.New("no JSON"))
 	}},
 	"one position": {testevents.Sized(5000, 10_000, 20_000), func(i int, ev *hogapi.Event) {
 		ev.UUID, ev.Position = uuid.Nil, hogapi.Position{Key: "p", Offset: int64(1 + i/5000)}
@@ -321,7 +322,7 @@ func importHostile(w task) childReport {
 	rejects := 0
 	source := testevents.Altered(testevents.Source(w.N), func(ev *hogapi.Event) { hostile[w.Kind].change(int(ev.Position.Offset), ev) })
 	report := reported(history.Import(context.Background(), childClient(w.URL), source, &history.Options{MaxRejectShare: -1,
-		ID: "hostile", Rate: hogapi.Unpaced, Checkpoint: history.CheckpointFile(w.checkpoint()),
+		ID: "hostile", Rate: hogapi.RateUnlimited, Checkpoint: history.CheckpointFile(w.checkpoint()),
 		Rejects: hogapi.RejectFunc(func(context.Context, hogapi.Reject) error {
 			rejects++
 			return nil

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/event"
 	"github.com/hogapi/hogapi/hogapitest"
 	"github.com/hogapi/hogapi/internal/testevents"
 	"github.com/hogapi/hogapi/ops"
@@ -75,7 +76,7 @@ func (w *captureWorld) run(end int, killed bool) {
 	w.server.Chaos(ops.Capture, w.random.Uint64(), 0.4*w.random.Float64(), modelFaults(w.random)...)
 	var err error
 	r.capture, err = w.client.NewCapture(&hogapi.CaptureOptions{
-		ID: modelID, Rate: hogapi.Unpaced, Delivery: modelDelivery(w.random), OnSettled: r.commit, Rejects: hogapi.RejectFunc(r.reject),
+		ID: modelID, Rate: hogapi.RateUnlimited, Delivery: modelDelivery(w.random), OnSettled: r.commit, Rejects: hogapi.RejectFunc(r.reject),
 	})
 	require.NoError(w.t, err)
 	for i := w.committed; i < min(end, len(w.model.events)); i = w.model.end(i) {
@@ -94,7 +95,7 @@ func (r *captureRun) push(from, to int) {
 	if r.random.IntN(2) == 0 {
 		err = r.capture.TryEnqueue(record...)
 	}
-	if errors.Is(err, hogapi.ErrFull) || errors.Is(err, hogapi.ErrNotReady) {
+	if errors.Is(err, hogapi.ErrFull) {
 		err = r.capture.Enqueue(r.t.Context(), record...)
 	}
 	require.NoError(r.t, err)
@@ -159,8 +160,8 @@ func (r *captureRun) close(killed, patient bool) {
 	require.EqualValues(r.t, len(r.taken), receipt.Read)
 	require.Zero(r.t, receipt.Refused)
 	require.EqualValues(r.t, int64(len(r.handed))+r.nameless, receipt.Rejected)
-	var rest hogapi.UnsettledError
-	if listed := new(hogapi.UnsettledError); errors.As(err, &listed) {
+	var rest event.UnsettledError
+	if listed := new(event.UnsettledError); errors.As(err, &listed) {
 		rest = *listed
 	} else {
 		require.True(r.t, err == nil || !patient || killed, "%v", err)

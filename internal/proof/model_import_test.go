@@ -18,6 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/event"
 	"github.com/hogapi/hogapi/history"
 	"github.com/hogapi/hogapi/hogapitest"
 	"github.com/hogapi/hogapi/internal/durable"
@@ -74,7 +75,7 @@ const (
 
 func newImportPlan(random *rand.Rand, end ending) importPlan {
 	p := importPlan{
-		delivery: modelDelivery(random), rate: hogapi.Unpaced, chaos: 0.4 * random.Float64(), faults: modelFaults(random),
+		delivery: modelDelivery(random), rate: hogapi.RateUnlimited, chaos: 0.4 * random.Float64(), faults: modelFaults(random),
 		end: end, at: random.IntN(120), operation: 1 + random.IntN(12),
 	}
 	if random.IntN(4) == 0 {
@@ -254,7 +255,7 @@ func (w *importWorld) requireTrue(r hogapi.Receipt, err error) {
 	require.LessOrEqual(w.t, r.Acknowledged, int64(w.server.Ledger().Unique()))
 	require.GreaterOrEqual(w.t, r.Read-r.Pending, int64(w.saved))
 	if r.Pending > 0 {
-		var unsettled *hogapi.UnsettledError
+		var unsettled *event.UnsettledError
 		require.ErrorAs(w.t, err, &unsettled)
 		require.EqualValues(w.t, r.Pending, unsettled.Count)
 	}

@@ -100,7 +100,7 @@ func randomEvent(random *rand.Rand, i int, person string, at, place hogapi.Posit
 	case 1:
 		e.DistinctID, e.reason = "", event.ReasonNoDistinctID
 	case 2:
-		e.Event, e.reason = hogapi.BadEvent(at, []byte("\xffno event"), os.ErrInvalid), event.ReasonBadRecord
+		e.Event, e.reason = event.Bad(at, []byte("\xffno event"), os.ErrInvalid), event.ReasonBadRecord
 	case 3:
 		e.Name, e.reason, e.status = "poison", event.ReasonAnswer400, http.StatusBadRequest
 	case 4:
@@ -154,9 +154,9 @@ func (m *model) place(n int) (p hogapi.Position) {
 
 // receipt returns the expected receipt after the first n events are settled, without the fields that depend on the run.
 func (m *model) receipt(n int) hogapi.Receipt {
-	r := hogapi.Receipt{ID: modelID, Source: "model", Read: int64(n), Days: []hogapi.DayCount{}, Rejects: map[hogapi.Reason]int64{}, Skips: map[string]int64{}}
+	r := hogapi.Receipt{ID: modelID, Source: "model", Read: int64(n), Days: []event.DayCount{}, Rejects: map[hogapi.Reason]int64{}, Skips: map[string]int64{}}
 	var ids []uuid.UUID
-	days := map[hogapitest.EventDay]*hogapi.DayCount{}
+	days := map[hogapitest.EventDay]*event.DayCount{}
 	sent := map[hogapitest.EventDay][]uuid.UUID{}
 	for i, e := range m.events[:n] {
 		if i == 0 {
@@ -169,7 +169,7 @@ func (m *model) receipt(n int) hogapi.Receipt {
 			line.Day = "" // it has neither
 		}
 		if days[line] == nil {
-			days[line] = &hogapi.DayCount{Day: line.Day, Event: line.Event}
+			days[line] = &event.DayCount{Day: line.Day, Event: line.Event}
 		}
 		switch {
 		case e.reason == "":
@@ -193,7 +193,7 @@ func (m *model) receipt(n int) hogapi.Receipt {
 		d.Digest = rowDigest(sent[line])
 		r.Days = append(r.Days, *d)
 	}
-	slices.SortFunc(r.Days, func(a, b hogapi.DayCount) int { return strings.Compare(a.Day+" "+a.Event, b.Day+" "+b.Event) })
+	slices.SortFunc(r.Days, func(a, b event.DayCount) int { return strings.Compare(a.Day+" "+a.Event, b.Day+" "+b.Event) })
 	r.Digest = digestOf(ids)
 	return r
 }

@@ -124,5 +124,7 @@ func mountMemory(t *testing.T, folder, options string) {
 		t.Skip("needs root, to mount") // the nightly run counts this as a failure
 	}
 	require.NoError(t, syscall.Mount("none", folder, "tmpfs", 0, "mode=0700,"+options))
-	t.Cleanup(func() { require.NoError(t, syscall.Unmount(folder, 0)) })
+	t.Cleanup(func() { // a process that another test starts has our files for a moment, until it executes
+		require.Eventually(t, func() bool { return syscall.Unmount(folder, 0) == nil }, 10*time.Second, 10*time.Millisecond, "a file is still open")
+	})
 }

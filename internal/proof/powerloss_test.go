@@ -154,7 +154,7 @@ func (b *powerBench) newRun(t *testing.T) *powerRun {
 func (r *powerRun) start(t *testing.T) (hogapi.Receipt, error) {
 	t.Helper()
 	return history.Import(t.Context(), r.client, history.JSONLines(r.path), &history.Options{
-		ID: "power", MaxRejectShare: -1, Rate: hogapi.Unpaced, Checkpoint: checkpointOn(r.disk, "d/ckpt"), Rejects: rejectsOn(r.disk, "elsewhere/rejects"),
+		ID: "power", MaxRejectShare: -1, Rate: hogapi.RateUnlimited, Checkpoint: checkpointOn(r.disk, "d/ckpt"), Rejects: rejectsOn(r.disk, "elsewhere/rejects"),
 		Gate: hogapi.GateOptions{MinAge: -1}, Delivery: hogapi.DeliveryOptions{Compression: hogapi.CompressionNone, Tuning: hogapi.Tuning{MaxBatchEvents: 4, Lanes: 2, MaxInFlight: powerWindow}},
 	})
 }
@@ -201,7 +201,7 @@ func (b *powerBench) cut(t *testing.T, seed uint64) (cuts int) {
 
 	path := writeFile(t, "rejects", string(file))
 	again, err := history.Import(t.Context(), hogapitest.New().Client(t), history.Rejected(path, nil), &history.Options{
-		ID: "again", MaxRejectShare: -1, Rate: hogapi.Unpaced, Rejects: testevents.IgnoreRejects,
+		ID: "again", MaxRejectShare: -1, Rate: hogapi.RateUnlimited, Rejects: testevents.IgnoreRejects,
 	})
 	require.NoError(t, err)
 	require.EqualValues(t, b.rejects+tornLines(file), again.Rejected+again.Acknowledged, "seed %d", seed)

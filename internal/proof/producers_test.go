@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/event"
 	"github.com/hogapi/hogapi/hogapitest"
 	"github.com/hogapi/hogapi/internal/testevents"
 	"github.com/hogapi/hogapi/ops"
@@ -37,7 +38,7 @@ func TestManyProducers(t *testing.T) {
 	server := hogapitest.New()
 	server.Chaos(ops.Capture, 1, 0.1, hogapitest.Status(503), hogapitest.CutAfter(), hogapitest.CutBefore())
 	capture, err := server.Client(t).NewCapture(&hogapi.CaptureOptions{
-		Rate: hogapi.Unpaced, OnSettled: func(context.Context, hogapi.Position) {},
+		Rate: hogapi.RateUnlimited, OnSettled: func(context.Context, hogapi.Position) {},
 		Delivery: hogapi.DeliveryOptions{Tuning: hogapi.Tuning{MaxBatchEvents: 50, MaxInFlight: 300, Linger: time.Millisecond}},
 	})
 	require.NoError(t, err)
@@ -56,7 +57,7 @@ func TestManyProducers(t *testing.T) {
 				err := enqueue(ev)
 				if err == nil {
 					taken[p] = append(taken[p], ev.UUID)
-				} else if !errors.Is(err, hogapi.ErrFull) && !errors.Is(err, hogapi.ErrNotReady) {
+				} else if !errors.Is(err, hogapi.ErrFull) {
 					t.Error(err)
 				}
 			}
@@ -106,7 +107,7 @@ func TestManyProducers(t *testing.T) {
 func TestCloseBesideProducers(t *testing.T) {
 	for round := range 20 {
 		server := hogapitest.New()
-		capture, err := server.Client(t).NewCapture(&hogapi.CaptureOptions{Rate: hogapi.Unpaced, Delivery: hogapi.DeliveryOptions{Tuning: hogapi.Tuning{MaxInFlight: 64}}})
+		capture, err := server.Client(t).NewCapture(&hogapi.CaptureOptions{Rate: hogapi.RateUnlimited, Delivery: hogapi.DeliveryOptions{Tuning: hogapi.Tuning{MaxInFlight: 64}}})
 		require.NoError(t, err)
 		var taken [8]int
 		var busy sync.WaitGroup
@@ -151,7 +152,7 @@ func TestFlushBesideABrokenClose(t *testing.T) {
 			flushes.Go(func() { assert.Error(t, capture.Flush(context.Background())) })
 			receipt, err := capture.Close(ended)
 			flushes.Wait()
-			var unsettled *hogapi.UnsettledError
+			var unsettled *event.UnsettledError
 			require.ErrorAs(t, err, &unsettled)
 			assert.Equal(t, 50, unsettled.Count)
 			assert.EqualValues(t, 50, receipt.Pending)

@@ -59,7 +59,7 @@ func verifyFile(w task) childReport {
 func sendMissing(w task) childReport {
 	source := readImported(w).Found.Missing(history.JSONLines(w.File))
 	return reported(history.Import(context.Background(), childClient(w.URL), source, &history.Options{
-		ID: "proof", Rate: hogapi.Unpaced, Checkpoint: history.CheckpointFile(filepath.Join(w.State, "missing.ckpt")),
+		ID: "proof", Rate: hogapi.RateUnlimited, Checkpoint: history.CheckpointFile(filepath.Join(w.State, "missing.ckpt")),
 	}))
 }
 

@@ -33,7 +33,7 @@ func twoHundred(t *testing.T, now time.Time, options ...hogapitest.Option) (*hog
 			}
 		}
 	})
-	receipt, err := history.Import(t.Context(), client, source, &history.Options{ID: "hogapi-200", Rate: hogapi.Unpaced})
+	receipt, err := history.Import(t.Context(), client, source, &history.Options{ID: "hogapi-200", Rate: hogapi.RateUnlimited})
 	require.NoError(t, err)
 	require.EqualValues(t, 200, receipt.Acknowledged)
 	return server, client, receipt

@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/event"
 	"github.com/hogapi/hogapi/internal/ledger"
 )
 
@@ -22,7 +23,7 @@ func SavedState(state []byte) (hogapi.Receipt, hogapi.Position, error) {
 	t := s.State.Totals
 	r := hogapi.Receipt{
 		ID: s.Import, Source: s.Source, Protocol: s.Protocol, Finished: s.Finished, Read: t.Read, Acknowledged: t.Acknowledged, Rejected: t.Rejected, Unconfirmed: t.Unconfirmed, Skipped: t.Skipped, Resent: t.Resent, ResentAtLeast: t.ResentAtLeast,
-		First: t.First, Last: t.Last, Oldest: t.Oldest, Newest: t.Newest, LastAcknowledged: t.LastAcknowledged, Digest: t.Digest.String(), Days: []hogapi.DayCount{},
+		First: t.First, Last: t.Last, Oldest: t.Oldest, Newest: t.Newest, LastAcknowledged: t.LastAcknowledged, Digest: t.Digest.String(), Days: []event.DayCount{},
 		Rejects: map[hogapi.Reason]int64{}, Skips: t.Skips, Warnings: map[hogapi.Warning]int64{},
 	}
 	for reason, n := range t.Rejects {
@@ -32,7 +33,7 @@ func SavedState(state []byte) (hogapi.Receipt, hogapi.Position, error) {
 		r.Warnings[hogapi.Warning(w)] = n
 	}
 	for _, row := range s.State.Rows() {
-		r.Days = append(r.Days, hogapi.DayCount{
+		r.Days = append(r.Days, event.DayCount{
 			Day: row.Period, Event: row.Name, Acknowledged: row.Acknowledged, Rejected: row.Rejected, Unconfirmed: row.Unconfirmed,
 			Digest: row.Sent.String(),
 		})

@@ -21,6 +21,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/event"
 	"github.com/hogapi/hogapi/history"
 	"github.com/hogapi/hogapi/hogapitest"
 )
@@ -116,7 +117,7 @@ func (c *Checkpoint) Close() error {
 var IgnoreRejects = hogapi.RejectFunc(func(context.Context, hogapi.Reject) error { return nil })
 
 // Unsettled are the uuids of the events that an error lists.
-func Unsettled(e *hogapi.UnsettledError) (all []uuid.UUID) {
+func Unsettled(e *event.UnsettledError) (all []uuid.UUID) {
 	for ev := range e.Events() {
 		all = append(all, ev.UUID)
 	}

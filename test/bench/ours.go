@@ -24,7 +24,7 @@ func prepareCapture(protocol hogapi.Protocol, zipped, ownIDs bool) prepare {
 		ring := newRing(j.Events)
 		return func() (string, error) {
 			capture, err := client.NewCapture(&hogapi.CaptureOptions{
-				ID: "benchmark", Rate: hogapi.Unpaced, Delivery: hogapi.DeliveryOptions{Protocol: protocol, Compression: map[bool]hogapi.Compression{false: hogapi.CompressionNone}[zipped]},
+				ID: "benchmark", Rate: hogapi.RateUnlimited, Delivery: hogapi.DeliveryOptions{Protocol: protocol, Compression: map[bool]hogapi.Compression{false: hogapi.CompressionNone}[zipped]},
 			})
 			if err != nil {
 				return "", err
@@ -59,7 +59,7 @@ func prepareImport(protocol hogapi.Protocol) prepare {
 		}
 		return func() (string, error) {
 			receipt, err := history.Import(context.Background(), client, history.JSONLines(j.File), &history.Options{
-				ID: "benchmark", Rate: hogapi.Unpaced, Delivery: hogapi.DeliveryOptions{Protocol: protocol},
+				ID: "benchmark", Rate: hogapi.RateUnlimited, Delivery: hogapi.DeliveryOptions{Protocol: protocol},
 				Checkpoint: history.CheckpointFile(filepath.Join(j.Folder, "checkpoint.json")),
 				Rejects:    history.RejectFile(filepath.Join(j.Folder, "rejects.jsonl")),
 			})

@@ -401,7 +401,7 @@ func TestThePageInABrowser(t *testing.T) {
 	events := filepath.Join(t.TempDir(), "events.jsonl")
 	record := `{"event":"<img src=x onerror=document.title='hacked'>","distinct_id":"ann","timestamp":"2024-05-01T00:00:00Z"}` + "\n"
 	require.NoError(t, os.WriteFile(events, []byte(strings.Repeat(record, 1234)), 0o600))
-	_, err = history.Import(t.Context(), client, history.JSONLines(events), &history.Options{ID: "browser", Rate: hogapi.Unpaced})
+	_, err = history.Import(t.Context(), client, history.JSONLines(events), &history.Options{ID: "browser", Rate: hogapi.RateUnlimited})
 	require.NoError(t, err)
 
 	dom := chromium(t, "--dump-dom", url)

@@ -16,6 +16,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/event"
 	"github.com/hogapi/hogapi/hogapitest"
 )
 
@@ -51,7 +52,7 @@ func recordOf(m message, origin, position hogapi.Position) (record []hogapi.Even
 		})
 	}
 	if len(record) == 0 {
-		record = []hogapi.Event{hogapi.SkippedEvent(position, "no events")}
+		record = []hogapi.Event{event.Skip(position, "no events")}
 	}
 	return record
 }
@@ -85,7 +86,7 @@ func run(ctx context.Context, kind string) error {
 	if err != nil {
 		return err
 	}
-	p.options = hogapi.CaptureOptions{ID: "queue", Rate: hogapi.Unpaced, Delivery: hogapi.DeliveryOptions{GiveUpAfter: -1, Tuning: hogapi.Tuning{Linger: 5 * time.Millisecond}}}
+	p.options = hogapi.CaptureOptions{ID: "queue", Rate: hogapi.RateUnlimited, Delivery: hogapi.DeliveryOptions{GiveUpAfter: -1, Tuning: hogapi.Tuning{Linger: 5 * time.Millisecond}}}
 	if kind == "settled" {
 		p.options.OnSettled = func(_ context.Context, upTo hogapi.Position) { p.settled(upTo) }
 	}
@@ -102,7 +103,7 @@ func run(ctx context.Context, kind string) error {
 	closing, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
 	_, closeErr := capture.Close(closing)
-	if _, ok := errors.AsType[*hogapi.UnsettledError](closeErr); ok {
+	if _, ok := errors.AsType[*event.UnsettledError](closeErr); ok {
 		closeErr = nil // the queue delivers again what is open
 	}
 	return errors.Join(err, closeErr)
@@ -171,7 +172,7 @@ func (p *program) putBack(ctx context.Context, capture *hogapi.Capture, all []je
 	cancel()
 	_, err := capture.Close(ended)
 	next, newErr := p.client.NewCapture(&p.options)
-	unsettled, ok := errors.AsType[*hogapi.UnsettledError](err)
+	unsettled, ok := errors.AsType[*event.UnsettledError](err)
 	if !ok || newErr != nil {
 		return next, newErr
 	}

@@ -420,7 +420,7 @@ func imported(t *testing.T, path string) string {
 	t.Helper()
 	server := hogapitest.New()
 	client := server.Client(t)
-	receipt, err := history.Import(t.Context(), client, history.JSONLines(path), &history.Options{ID: "web", Rate: hogapi.Unpaced})
+	receipt, err := history.Import(t.Context(), client, history.JSONLines(path), &history.Options{ID: "web", Rate: hogapi.RateUnlimited})
 	require.NoError(t, err)
 	require.Zero(t, receipt.Rejected)
 	stored, err := os.Create(filepath.Join(t.TempDir(), "stored.jsonl"))

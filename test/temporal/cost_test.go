@@ -51,7 +51,7 @@ func TestCost(t *testing.T) {
 		}, 10*time.Second, 20*time.Millisecond, "it is ready")
 		before, began := w.cpu(), time.Now()
 		require.NoError(t, hogtemporal.Start(t.Context(), s.client, hogtemporal.ImportParams{
-			ID: id, Shards: all.shards, Rate: hogapi.Unpaced, NoCheck: true, NoVerify: true,
+			ID: id, Shards: all.shards, Rate: hogapi.RateUnlimited, NoCheck: true, NoVerify: true,
 		}))
 		out := s.wait(id)
 		wall := time.Since(began)

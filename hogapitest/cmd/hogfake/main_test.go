@@ -103,14 +103,14 @@ func TestThePageShowsWhatTheFakeHolds(t *testing.T) {
 		}
 	}
 	hour := time.Now().UTC().Truncate(time.Hour)
-	hours := hogapi.BackfillRange{Start: hogapi.At(hour.Add(-2 * time.Hour)), End: hogapi.At(hour)}
+	hours := hogapi.BackfillRange{Start: hogapi.AtTime(hour.Add(-2 * time.Hour)), End: hogapi.AtTime(hour)}
 	_, err := client.BatchExports.Backfill(ctx, lake.ID, hours, nil)
 	require.NoError(t, err)
 	hostile := `<script>alert(1)</script>`
 	record := fmt.Sprintf(`{"event":%q,"distinct_id":"ann","timestamp":"2024-05-01T00:00:00Z"}`, hostile) + "\n"
 	file := filepath.Join(t.TempDir(), "e.jsonl")
 	require.NoError(t, os.WriteFile(file, []byte(record+strings.Replace(record, hostile, "signed up", 1)), 0o600))
-	_, err = history.Import(ctx, client, history.JSONLines(file), &history.Options{ID: "x", Rate: hogapi.Unpaced})
+	_, err = history.Import(ctx, client, history.JSONLines(file), &history.Options{ID: "x", Rate: hogapi.RateUnlimited})
 	require.NoError(t, err)
 
 	status, page, header := call(t, "GET", url, "", "")

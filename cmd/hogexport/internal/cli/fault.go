@@ -9,6 +9,7 @@ import (
 
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/cmd/internal/shell"
+	"github.com/hogapi/hogapi/reconcile"
 )
 
 // explain explains an error to the user. No other function does.
@@ -45,7 +46,7 @@ func (a *app) explain(err error) *shell.Fault {
 		return fault(shell.CodeProject, "check --project-id and --host")
 	case errors.Is(err, hogapi.ErrNotFound):
 		return fault(shell.CodeProject, "check --project-id, --host and the export: see hogexport list")
-	case errors.Is(err, hogapi.ErrMaxBytesRead):
+	case errors.Is(err, reconcile.ErrMaxBytesRead):
 		return fault(shell.CodeCannot, "with a larger --max-read, or later within a day: what was read is kept")
 	case errors.Is(err, hogapi.ErrInvalid):
 		return fault(shell.CodeUsage, "")

@@ -17,6 +17,7 @@ import (
 	"github.com/hogapi/hogapi/cmd/hogimport/internal/page"
 	pages "github.com/hogapi/hogapi/cmd/internal/page"
 	"github.com/hogapi/hogapi/cmd/internal/shell"
+	"github.com/hogapi/hogapi/event"
 	"github.com/hogapi/hogapi/formats"
 	"github.com/hogapi/hogapi/formats/mixpanel"
 	"github.com/hogapi/hogapi/formats/posthogexport"
@@ -295,7 +296,7 @@ func (in *input) cutRecords(convert func([]byte) ([]hogapi.Event, error)) func([
 		}
 		for i := range events {
 			if !events[i].Timestamp.Before(until) {
-				events[i] = hogapi.SkippedEvent(hogapi.Position{}, page.SkipUntil)
+				events[i] = event.Skip(hogapi.Position{}, page.SkipUntil)
 			}
 		}
 		return events, nil

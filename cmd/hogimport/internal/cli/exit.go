@@ -13,6 +13,7 @@ import (
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/cmd/internal/progress"
 	"github.com/hogapi/hogapi/cmd/internal/shell"
+	"github.com/hogapi/hogapi/event"
 	"github.com/hogapi/hogapi/formats/generic"
 )
 
@@ -132,7 +133,7 @@ func (e *importError) soFar() string {
 		}
 		text = fmt.Sprintf("%s of %s%s records are processed", progress.Number(settled), about, progress.Number(total))
 	}
-	if unsettled, ok := errors.AsType[*hogapi.UnsettledError](e.err); ok && unsettled.Count > 0 {
+	if unsettled, ok := errors.AsType[*event.UnsettledError](e.err); ok && unsettled.Count > 0 {
 		text += fmt.Sprintf(", and %s under way will be sent again", progress.Number(int64(unsettled.Count)))
 	}
 	return text + "; the position is in " + e.state.dir

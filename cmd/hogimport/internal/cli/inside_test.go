@@ -24,6 +24,7 @@ import (
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/cmd/internal/shell"
 	"github.com/hogapi/hogapi/cmd/internal/term"
+	"github.com/hogapi/hogapi/event"
 	"github.com/hogapi/hogapi/formats"
 	"github.com/hogapi/hogapi/internal/testevents"
 )
@@ -343,7 +344,7 @@ func TestTheResultAddsUp(t *testing.T) {
 func TestLinksOfAVerification(t *testing.T) {
 	t.Parallel()
 	shared := map[string]int64{formats.SkipSharedDevice: 3}
-	identify := []hogapi.DayCount{{Day: "2024-05-01", Event: "$identify", Acknowledged: 7}}
+	identify := []event.DayCount{{Day: "2024-05-01", Event: "$identify", Acknowledged: 7}}
 	for name, c := range map[string]struct {
 		kept       kept
 		r          hogapi.Receipt
@@ -551,9 +552,9 @@ func TestHowFarAnImportGot(t *testing.T) {
 		"15 records are processed; the position is in D ":                                                {kept{Total: 15, IsExact: true}, shell.ErrInterrupted},
 		"15 of 16 records are processed; the position is in D":                                           {kept{Total: 16, IsExact: true}, shell.ErrInterrupted},
 		"15 of about 16 records are processed; the position is in D":                                     {kept{Total: 15, Links: 1}, shell.ErrInterrupted},
-		"15 records are processed; the position is in D  ":                                               {kept{}, &hogapi.UnsettledError{}},
-		"15 records are processed, and 3 under way will be sent again; the position is in D":             {kept{}, &hogapi.UnsettledError{Count: 3}},
-		"15 of about 20 records are processed, and 1 under way will be sent again; the position is in D": {kept{Total: 20}, &hogapi.UnsettledError{Count: 1}},
+		"15 records are processed; the position is in D  ":                                               {kept{}, &event.UnsettledError{}},
+		"15 records are processed, and 3 under way will be sent again; the position is in D":             {kept{}, &event.UnsettledError{Count: 3}},
+		"15 of about 20 records are processed, and 1 under way will be sent again; the position is in D": {kept{Total: 20}, &event.UnsettledError{Count: 1}},
 	} {
 		e := &importError{err: tt.err, state: &state{dir: "D", kept: tt.kept}, receipt: receipt}
 		assert.Equal(t, strings.TrimSpace(want), e.soFar())

@@ -103,7 +103,7 @@ func (r *runFlags) options(id string) (o history.Options, err error) {
 	}
 	switch r.rate {
 	case "none":
-		o.Rate = hogapi.Unpaced
+		o.Rate = hogapi.RateUnlimited
 	default:
 		if o.Rate, err = strconv.Atoi(r.rate); err != nil || o.Rate < 1 {
 			return o, shell.UsageError(fmt.Sprintf("--rate %q is not a number of events", r.rate), "give a number such as 1000, or none for no limit")

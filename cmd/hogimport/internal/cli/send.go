@@ -19,6 +19,7 @@ import (
 	"github.com/hogapi/hogapi/cmd/internal/progress"
 	"github.com/hogapi/hogapi/cmd/internal/shell"
 	"github.com/hogapi/hogapi/cmd/internal/term"
+	"github.com/hogapi/hogapi/event"
 	"github.com/hogapi/hogapi/formats"
 	"github.com/hogapi/hogapi/history"
 	"github.com/hogapi/hogapi/internal/durable"
@@ -116,7 +117,7 @@ func (w *watcher) end(r hogapi.Receipt, err error) error {
 	if err != nil {
 		p.Ended = endedBy(err)
 	}
-	if unsettled, ok := errors.AsType[*hogapi.UnsettledError](err); ok {
+	if unsettled, ok := errors.AsType[*event.UnsettledError](err); ok {
 		p.Unanswered = max(p.Unanswered, int64(unsettled.Count-unsettled.NeverSent))
 	}
 	kept := errors.Join(w.state.saveReceipt(r), w.state.saveProgress(p))
@@ -422,7 +423,7 @@ func (s *state) links(r hogapi.Receipt) (has bool, read, acknowledged int64) {
 	case !s.kept.Input.Links:
 		return false, 0, 0
 	case all == 0: // there are no links, or the run was killed before it saved their number
-		return slices.ContainsFunc(r.Days, func(d hogapi.DayCount) bool { return d.Event == "$identify" }), 0, 0
+		return slices.ContainsFunc(r.Days, func(d event.DayCount) bool { return d.Event == "$identify" }), 0, 0
 	case !r.Finished:
 		return true, 0, 0
 	case r.Rejected+r.Unconfirmed > 0: // some may be links

@@ -14,7 +14,7 @@ func main() {
 	client, err := hogapi.NewClient(hogapi.FromEnv())
 	if err == nil {
 		_, err = history.Import(context.Background(), client, history.JSONLines(os.Args[2:]...), &history.Options{
-			ID: "plain", Rate: hogapi.Unpaced, Checkpoint: history.CheckpointFile(os.Args[1]),
+			ID: "plain", Rate: hogapi.RateUnlimited, Checkpoint: history.CheckpointFile(os.Args[1]),
 		})
 	}
 	if err != nil {
