@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 	"time"
 
@@ -125,7 +126,7 @@ func (l *logs) logOfRun(ctx context.Context, client *hogapi.Client, e *hogapi.Ba
 	if err == nil {
 		return page.Results, nil
 	}
-	if !errors.Is(err, hogapi.ErrServer) {
+	if api, ok := errors.AsType[*hogapi.APIError](err); !ok || api.StatusCode < http.StatusInternalServerError {
 		return nil, err
 	}
 	l.Note("the service cannot give the log of a run: these are all entries of the export in the time of the run")
