@@ -116,7 +116,9 @@ type RunError struct {
 }
 
 // Error names the run, its last status and the service's own text.
-func (e *RunError) Error() string { return fmt.Sprintf("hogapi: run %s %s%s", e.Run.ID, e.reason, e.Run.ending()) }
+func (e *RunError) Error() string {
+	return fmt.Sprintf("hogapi: run %s %s%s", e.Run.ID, e.reason, e.Run.ending())
+}
 
 // Is matches the sentinel of the run's status.
 func (e *RunError) Is(target error) bool {

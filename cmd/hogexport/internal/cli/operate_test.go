@@ -54,7 +54,7 @@ func TestRunsLogsAndCancel(t *testing.T) {
 
 	project.NextRuns(hogapitest.Outcome{Polls: 1 << 30})
 	ticket, err := p.server.Client(t).BatchExports.Backfill(t.Context(), id, hogapi.BackfillRange{
-		Start: hogapi.At(now.Truncate(time.Hour).Add(-9 * time.Hour)), End: hogapi.At(now.Truncate(time.Hour).Add(-8 * time.Hour)),
+		Start: hogapi.AtTime(now.Truncate(time.Hour).Add(-9 * time.Hour)), End: hogapi.AtTime(now.Truncate(time.Hour).Add(-8 * time.Hour)),
 	}, nil)
 	require.NoError(t, err)
 	p.ends(t, 2, "cancel", "warehouse").err(t, "backfill "+ticket.BackfillID)
