@@ -235,7 +235,7 @@ func (c *Coverage) withCancels(steps []Step) []Step {
 					seen[run.ID] = true
 					all = append(all, Step{
 						Action: ActionCancel, Start: run.Start, End: run.End, Intervals: 1, Gap: []State{StateStuck}, Run: &run,
-						State: StepPlanned, Note: "it has been under way since " + run.CreatedAt.Format(clock),
+						State: StepPlanned, Note: "under way since " + run.CreatedAt.Format(clock),
 					})
 				}
 			}

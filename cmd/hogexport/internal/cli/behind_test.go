@@ -63,6 +63,17 @@ func TestMaxBehind(t *testing.T) {
 func TestCalendarMarksTheMissingDay(t *testing.T) {
 	t.Parallel()
 	at := func(day, hour int) time.Time { return time.Date(2026, 11, day, hour, 0, 0, 0, time.UTC) }
+	var many strings.Builder // whole days are one row
+	hours := &coverage.Coverage{Interval: hogapi.IntervalHour}
+	for hour := range 5 * 24 {
+		state := coverage.StateCompleted
+		if hour == 100 {
+			state = coverage.StateFailed
+		}
+		hours.Intervals = append(hours.Intervals, coverage.Interval{Start: at(1, hour), End: at(1, hour+1), State: state})
+	}
+	printCalendar(&many, hours)
+	says(t, many.String(), "2026-11-01 ........................ to 2026-11-04 (4 days) 2026-11-05 ....")
 	for _, c := range []struct {
 		interval   hogapi.Interval
 		start, end time.Time
@@ -130,5 +141,5 @@ func TestPullCheck(t *testing.T) {
 	assert.FileExists(t, mine)
 	lake := filepath.Join(folder, "lake.yaml")
 	require.NoError(t, os.WriteFile(lake, []byte(strings.Replace(read(t, lake), "hour", "day", 1)), 0o600))
-	p.ends(t, 6, "pull", folder, "--check").err(t, "lake.yaml: differs")
+	p.ends(t, 6, "pull", folder, "--check").err(t, "lake.yaml: differs", "- interval: day", "+ interval: hour")
 }

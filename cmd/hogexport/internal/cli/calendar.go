@@ -83,6 +83,15 @@ func (k *calendar) mark(row func(time.Time) string, column func(time.Time) int, 
 	k.cells[name][column(at)] = max(k.cells[name][column(at)], rank(state))
 }
 
+// exportedFrom returns how many days from a row of hours on are exported as a whole.
+func (k *calendar) exportedFrom(first int) (n int) {
+	isOther := func(cell int) bool { return cell != rank(coverage.StateCompleted) }
+	for k.first == 0 && first+n < len(k.rows) && !slices.ContainsFunc(k.cells[k.rows[first+n]], isOther) {
+		n++
+	}
+	return n
+}
+
 // legend explains the letters that are used.
 func (k *calendar) legend() string {
 	var words []string
@@ -107,7 +116,8 @@ func printCalendar(w io.Writer, c *coverage.Coverage) {
 	} else {
 		fmt.Fprintln(w, "            1    6    11   16   21   26")
 	}
-	for _, name := range k.rows {
+	for i := 0; i < len(k.rows); i++ {
+		name, same := k.rows[i], k.exportedFrom(i)
 		var b strings.Builder
 		for _, r := range k.cells[name] {
 			cell := string(letters[r].letter)
@@ -118,6 +128,10 @@ func printCalendar(w io.Writer, c *coverage.Coverage) {
 				cell = term.Warning(cell)
 			}
 			b.WriteString(cell)
+		}
+		if same > 1 { // many days in one row
+			i += same - 1
+			fmt.Fprintf(&b, "  to %s (%d days)", k.rows[i], same)
 		}
 		fmt.Fprintf(w, "%-10s  %s\n", name, strings.TrimRight(b.String(), " "))
 	}

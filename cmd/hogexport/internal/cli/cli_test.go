@@ -551,7 +551,7 @@ func TestRepairOfSeveralExports(t *testing.T) {
 	p := newProgram(t)
 	p.addExport("warehouse", outage)
 	p.addExport("whole", good)
-	p.addExport("copy", outage)
+	begun := p.addExport("copy", outage).String()[:8]
 	all := []string{"repair", "warehouse", "whole", "copy", "warehouse", "--yes", "--max-rows"}
 	p.ends(t, 3, append(all, "5999")...).err(t, "the plans export about 6,000 rows again, more than --max-rows 5,999", "nothing was changed")
 	assert.Empty(t, p.server.Calls("backfills.create"))
@@ -559,7 +559,7 @@ func TestRepairOfSeveralExports(t *testing.T) {
 
 	p.server.Project(hogapitest.DefaultProject).NextRuns(hogapitest.Outcome{Status: hogapi.RunStatusFailed, Error: "no such bucket"})
 	r := p.ends(t, 4, append(all, "6000")...).out(t, "repair of warehouse", "repair of whole", "nothing to repair", "repair of copy")
-	says(t, r.stderr, "no such bucket", "not begun: copy", "When the cause is removed, continue with:", "hogexport repair --apply", "Then repair those that were not begun:",
+	says(t, r.stderr, "no such bucket", "not begun: "+begun+" copy", "When the cause is removed, continue with:", "hogexport repair --apply", "Then repair those that were not begun:",
 		"hogexport repair copy --cache", "--yes")
 	for _, word := range []string{"call Repair", "remove the cause"} {
 		assert.NotContains(t, r.stdout+r.stderr, word, "a word of the package")
@@ -611,6 +611,11 @@ func TestTextsOfAPlan(t *testing.T) {
 	says(t, got, "only a download has them", "hogexport download --of", "--from 2026-11-18T12:00:00Z")
 	assert.Equal(t, 1, strings.Count(got, "hogexport download"), "of the gap by timestamp only")
 	says(t, got, "Begin before 2026-12-01 09:00 UTC: from then on, the gap from 2026-11-26 08:00 is more than 5 days old")
+	says(t, got, "second export 1,234 planned")
+	oldPlan := &coverage.Plan{Steps: []coverage.Step{second, young}}
+	oldPlan.Steps[0].State, oldPlan.Steps[1].State = coverage.StepPlanned, coverage.StepPlanned
+	leaveByTimestamp(oldPlan)
+	assert.Equal(t, []coverage.StepState{coverage.StepLeft, coverage.StepPlanned}, []coverage.StepState{oldPlan.Steps[0].State, oldPlan.Steps[1].State}, "--yes makes no second export")
 	second.Estimate = nil
 	says(t, text("hour of events to AwsS3, UTC 0 0", second), "Rows that come twice: nobody knows how many, if both")
 	second.Result = "done"
@@ -669,7 +674,7 @@ func TestPullAndCreate(t *testing.T) {
 	says(t, read(t, files[0]), "interval: hour", "type: BigQuery", "integration: ", "table_id: events")
 
 	p.ends(t, 2, "create", "--from", files[0], "--yes").err(t, "already, which create does not change", "--name NAME")
-	p.ends(t, 0, "create", "--from", files[0], "--name", "copy", "--integration", "2", "--yes").out(t, "created ", ", paused: copy")
+	p.ends(t, 0, "create", "--from", files[0], "--name", "copy", "--integration", "2", "--yes").err(t, "writes to the same place").out(t, "created ", ", paused: copy")
 
 	other := p.server.Project("777")
 	p.env["POSTHOG_PROJECT_ID"] = "777"

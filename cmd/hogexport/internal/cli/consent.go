@@ -17,12 +17,17 @@ import (
 
 const leftOut = "; left out, since --yes was given without --by-timestamp"
 
-// leaveByTimestamp leaves the backfills by timestamp to a person, and the runs that would be cancelled for them: rows may
+// isByTimestamp reports whether a step exports rows by timestamp, into the table or with a second export.
+func isByTimestamp(s *coverage.Step) bool {
+	return s.Rows == coverage.RowsByTimestamp && (s.Action == coverage.ActionBackfill || s.Action == coverage.ActionSecondExport)
+}
+
+// leaveByTimestamp leaves the steps by timestamp to a person, and the runs that would be cancelled for them: rows may
 // come twice, and late rows do not come.
 func leaveByTimestamp(plan *coverage.Plan) {
 	isOpen := func(s *coverage.Step) bool { return slices.Contains(left, s.State) }
 	for i := range plan.Steps {
-		if s := &plan.Steps[i]; s.State == coverage.StepPlanned && s.Action == coverage.ActionBackfill && s.Rows == coverage.RowsByTimestamp {
+		if s := &plan.Steps[i]; s.State == coverage.StepPlanned && isByTimestamp(s) {
 			s.State, s.Note = coverage.StepLeft, strings.TrimPrefix(s.Note+leftOut, "; ")
 		}
 	}

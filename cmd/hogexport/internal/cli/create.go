@@ -5,10 +5,10 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -78,10 +78,7 @@ func (c *create) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	switch _, err := client.BatchExports.ByName(ctx, d.Name); {
-	case err == nil:
-		return shell.UsageError(fmt.Sprintf("the project has an export %q already, which create does not change", d.Name), "give --name NAME, or change the export in PostHog")
-	case !errors.Is(err, hogapi.ErrNotFound):
+	if err := c.checkOthers(ctx, client, &hogapi.BatchExport{Name: d.Name, Destination: request.Destination}); err != nil {
 		return err
 	}
 	deed := fmt.Sprintf("create the paused export %s (%s of %s to %s) %s", term.Line(d.Name), d.Interval, d.Model, d.Destination.Type, c.inProject())
@@ -96,6 +93,23 @@ func (c *create) run(ctx context.Context) error {
 		return json.NewEncoder(c.Out).Encode(made)
 	}
 	fmt.Fprintf(c.Out, "created %s, paused: %s\n", made.ID, term.Line(made.Name))
+	return nil
+}
+
+// checkOthers refuses a name that the project has, and warns of another export that writes to the same place.
+func (c *create) checkOthers(ctx context.Context, client *hogapi.Client, made *hogapi.BatchExport) error {
+	all, err := c.exports(ctx, client, nil)
+	if err != nil {
+		return err
+	}
+	for i := range all {
+		if all[i].Name == made.Name {
+			return shell.UsageError(fmt.Sprintf("the project has an export %q already, which create does not change", made.Name), "give --name NAME, or change the export in PostHog")
+		}
+		if to := target(&all[i]); to == target(made) && strings.Contains(to, " ") {
+			c.Warn(fullName(&all[i]) + " writes to the same place: two exports replace each other's objects there, or write rows twice. Change the file before you unpause the new one")
+		}
+	}
 	return nil
 }
 

@@ -92,8 +92,8 @@ func (l *logs) run(ctx context.Context, name string) error {
 		}
 		fmt.Fprintf(l.Out, "%s  %s  %s\n", entry.Timestamp.UTC().Format("2006-01-02 15:04:05"), level, term.Line(entry.Message))
 	}
-	if len(found) == 0 {
-		fmt.Fprintln(l.Out, term.Flow(fullName(export)+": no such entry"))
+	if len(found) == 0 && !o.After.IsZero() {
+		fmt.Fprintln(l.Out, term.Flow(fullName(export)+": no such entry since "+o.After.Format(clock)+" UTC"))
 	}
 	return nil
 }

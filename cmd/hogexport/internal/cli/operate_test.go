@@ -164,8 +164,8 @@ func TestPlanWarns(t *testing.T) {
 	add("by a person", now.AddDate(0, 0, -3))
 	refused := "repair refuses this plan now: 3 of the newest 4 runs have failed, and one more failure would pause the export and cancel the backfill."
 	p.ends(t, 0, "repair", "failing", "--dry-run").out(t, refused, "repair when newer runs have completed. Last error: no such dataset")
-	p.ends(t, 0, "repair", "by the service", "--dry-run").out(t, refused, "after hogexport unpause", "by the service after 3 failed runs: repair leaves that as it is without --unpause")
-	p.ends(t, 0, "repair", "by a person", "--dry-run").out(t, refused, "paused since "+now.AddDate(0, 0, -3).Format(clock)+" UTC, by a person: repair leaves")
+	p.ends(t, 0, "repair", "by the service", "--dry-run").out(t, refused, "after hogexport unpause", "by the service after 3 failed runs, and repair leaves that as it is without --unpause")
+	p.ends(t, 0, "repair", "by a person", "--dry-run").out(t, refused, "paused since "+now.AddDate(0, 0, -3).Format(clock)+" UTC, by a person, and repair leaves")
 	p.run(t, "list").out(t, "by a person: paused since", ", by a person", "by the service: paused since", "by the service after 3")
 }
 

@@ -73,7 +73,7 @@ func printSteps(w io.Writer, plan *coverage.Plan) {
 		if s.Estimate != nil && s.State != coverage.StepLeft {
 			rows = progress.Number(*s.Estimate)
 		}
-		fmt.Fprintf(t, "%s\t%s\t%d\t%s\t%s\t%s\t\n", s.Start.Format(clock), s.End.Format(clock), s.Intervals, actions[s.Action], rows,
+		fmt.Fprintf(t, "%s\t%s\t%d\t%s\t%s\t%s\t\n", s.Start.Format(clock), s.End.Format(clock), s.Intervals, actionOf(s), rows,
 			strings.ReplaceAll(string(s.State), "_", " "))
 	}
 	_ = t.Flush() // to a Screen
@@ -94,6 +94,13 @@ func printSteps(w io.Writer, plan *coverage.Plan) {
 			fmt.Fprintln(w, term.Flow(s.Start.Format(clock)+": "+term.Line(inFlags(text))))
 		}
 	}
+}
+
+func actionOf(s *coverage.Step) string {
+	if s.Action == coverage.ActionBackfill && s.Rows == coverage.RowsByTimestamp {
+		return "backfill by timestamp"
+	}
+	return actions[s.Action]
 }
 
 var actions = map[coverage.Action]string{
@@ -178,10 +185,9 @@ func modelOf(plan *coverage.Plan) hogapi.Model {
 func downloads(plan *coverage.Plan) (commands []string) {
 	for _, s := range plan.Steps {
 		times := s.Left
-		isByTimestamp := s.Rows == coverage.RowsByTimestamp && slices.Contains([]coverage.Action{coverage.ActionBackfill, coverage.ActionSecondExport}, s.Action)
 		isLeft := s.State == coverage.StepLeft && (s.Action == coverage.ActionDownload || strings.Contains(s.Result+s.Note, "coverage.DownloadRange"))
 		switch {
-		case !isLeft && (!isByTimestamp || s.State == coverage.StepCovered):
+		case !isLeft && (!isByTimestamp(&s) || s.State == coverage.StepCovered):
 			continue
 		case len(times) == 0:
 			times = []hogapi.BackfillPart{{Start: s.Start, End: s.End}}

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/hogapi/hogapi/cmd/internal/shell"
 	"github.com/hogapi/hogapi/cmd/internal/term"
@@ -25,12 +27,17 @@ func leftovers(folder string, texts map[string][]byte) (paths []string) {
 // compare says which files differ from the exports of the project, and changes nothing.
 func (p *pull) compare(paths []string, texts map[string][]byte, gone []string) error {
 	var lines []string
+	files := len(gone)
 	for _, path := range paths {
-		switch text, err := os.ReadFile(path); {
+		text, err := os.ReadFile(path)
+		if err != nil || !bytes.Equal(text, texts[path]) {
+			files++
+		}
+		switch {
 		case err != nil:
 			lines = append(lines, term.Line(path)+": not there")
 		case !bytes.Equal(text, texts[path]):
-			lines = append(lines, term.Line(path)+": differs")
+			lines = append(append(lines, term.Line(path)+": differs"), difference(string(text), string(texts[path]))...)
 		}
 	}
 	for _, path := range gone {
@@ -39,11 +46,23 @@ func (p *pull) compare(paths []string, texts map[string][]byte, gone []string) e
 	if len(lines) == 0 {
 		return nil
 	}
-	text := plural(len(lines), "file") + " differ"
-	if len(lines) == 1 {
+	text := plural(files, "file") + " differ"
+	if files == 1 {
 		text = "1 file differs"
 	}
 	return &shell.Fault{Code: shell.CodeMissing, Text: text + " from the exports of the project", Lines: lines, Todo: "hogexport pull without --check writes the files; git diff shows what has changed"}
+}
+
+// difference returns the lines that only the file has, and those that only the project has.
+func difference(file, project string) (lines []string) {
+	for _, side := range []struct{ sign, text, other string }{{"-", file, project}, {"+", project, file}} {
+		for line := range strings.Lines(side.text) {
+			if !slices.Contains(strings.SplitAfter(side.other, "\n"), line) {
+				lines = append(lines, "  "+side.sign+" "+term.Line(strings.TrimSuffix(line, "\n")))
+			}
+		}
+	}
+	return lines
 }
 
 // printOnly says which files would be written and removed.

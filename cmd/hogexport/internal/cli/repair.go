@@ -60,8 +60,8 @@ export writes its rows to another prefix. For the reasons and all limits, see
 https://github.com/hogapi/hogapi/blob/main/docs/exports.md
 A run that is stuck, for 3 hours or 3 intervals, whichever is longer, is
 cancelled before its gap is exported again. HTTP destinations and workflows act
-on each row and are never repaired. With --yes, backfills by timestamp are left
-out without --by-timestamp. Gaps that are left to you end each repair with code
+on each row and are never repaired. With --yes, backfills and second exports by
+timestamp are left out without --by-timestamp. Gaps that are left to you end each repair with code
 6: get their rows, then name the gaps in a file for --accept.
 In Postgres and some tables of Redshift, a run that did not complete leaves some
 of its rows. Such gaps are left to you without --accept-copies: hogexport
@@ -82,7 +82,7 @@ continues.`,
 	f.StringVar(&r.plan, "plan", "", "write the plan to a `FILE`, and change nothing")
 	f.StringVar(&r.apply, "apply", "", "carry out the plan of a `FILE` that --plan has written")
 	f.BoolVar(&r.yes, "yes", false, "do not ask; needs --max-rows, and leaves backfills by timestamp out")
-	f.BoolVar(&r.byTimestamp, "by-timestamp", false, "with --yes, also carry out backfills that choose rows by timestamp: rows may come twice, and rows that arrived late do not come")
+	f.BoolVar(&r.byTimestamp, "by-timestamp", false, "with --yes, also carry out backfills and second exports that choose rows by timestamp: rows may come twice, and rows that arrived late do not come")
 	f.Int64Var(&r.maxRows, "max-rows", 0, "refuse plans that export about more than this `NUMBER` of rows again, or a number that is not known, and begin no further step when more came; downloads do not count")
 	f.BoolVar(&r.unpause, "unpause", false, "also unpause the export at the end; unpausing exports no rows again")
 	f.StringVar(&r.accept, "accept", "", "a `FILE` with the gaps that are known, which are left as they are: see hogexport gaps --help")
@@ -186,7 +186,7 @@ func (r *repair) withRest(err error, rest []planned) error {
 	names, words := []string{}, ""
 	for _, plan := range rest {
 		if stepsLeft(plan.Plan) > 0 {
-			names, words = append(names, term.Line(plan.Name)), words+" "+shell.Quoted(plan.asked)
+			names, words = append(names, plan.ExportID.String()[:minID]+" "+term.Line(plan.Name)), words+" "+shell.Quoted(plan.asked)
 		}
 	}
 	if len(names) == 0 {
@@ -264,7 +264,8 @@ func (r *repair) planOf(ctx context.Context, client *hogapi.Client, export *hoga
 	})
 	if err == nil {
 		estimate(p.Plan, c, export.LatestRuns)
-		p.Notes = append(warnings(p.Plan, c, export), p.Notes...)
+		notes := warnings(p.Plan, c, export)
+		p.Notes = append(notes, p.Notes...)
 	}
 	return p, err
 }

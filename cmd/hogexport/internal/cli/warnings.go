@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/hogapi/hogapi"
@@ -27,7 +28,9 @@ func warnings(plan *coverage.Plan, c *coverage.Coverage, e *hogapi.BatchExport) 
 		texts = append(texts, text+". Last error: "+cmp.Or(s.LastError, "not known"))
 	}
 	if by := s.pausedBy(e); by != "" {
-		texts = append(texts, by+": repair leaves that as it is without --unpause")
+		isSaid := func(note string) bool { return strings.HasPrefix(note, "The export is paused and stays so") }
+		plan.Notes = slices.DeleteFunc(plan.Notes, isSaid)
+		texts = append(texts, "the export is "+by+", and repair leaves that as it is without --unpause")
 	}
 	return texts
 }
