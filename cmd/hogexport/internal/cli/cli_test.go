@@ -652,7 +652,7 @@ func TestRepairContinues(t *testing.T) {
 	}
 	interrupt()
 	assert.Equal(t, 4, <-ended)
-	says(t, strings.ReplaceAll(said.String(), "\\\n", ""), "interrupted", "the backfill of 20", " UTC continues in PostHog", "continue with", "hogexport repair --apply", "--every 1h0m0s --max-rows 10000 --project-id "+hogapitest.DefaultProject+" --yes")
+	says(t, strings.ReplaceAll(said.String(), "\\\n", ""), "interrupted", "the backfill of 20", " UTC continues in PostHog: hogexport cancel ends it", "continue with", "hogexport repair --apply", "--every 1h0m0s --max-rows 10000 --project-id "+hogapitest.DefaultProject+" --yes")
 	assert.NotContains(t, said.String(), "the same command", "one advice")
 
 	p.ends(t, 0, "repair", "warehouse", "--yes", "--max-rows", "10000").err(t, "continue the repair that was planned at")
@@ -853,6 +853,8 @@ func TestReconcile(t *testing.T) {
 	}
 	write(slices.Concat(rows[:17], rows[18:]))
 	report := filepath.Join(t.TempDir(), "result")
+	p.ends(t, 0, "reconcile", "lake", "--to", folder, "--since", "40h", "--report", report, "--dry-run").out(t, "queries", "Nothing was compared.")
+	assert.NoDirExists(t, report)
 	r := p.ends(t, 6, "reconcile", "lake", "--to", folder, "--since", "40h", "--report", report)
 	says(t, r.stdout, "1 missing", "with hogexport download", "missing.uuids")
 	for _, word := range []string{"MakePlan", "FileDownloads", "Mark"} {

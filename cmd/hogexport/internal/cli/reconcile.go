@@ -35,6 +35,7 @@ type reconciling struct {
 	maxQueries int
 	maxRead    progress.Limit
 	yes        bool
+	dryRun     bool
 }
 
 func newReconcileCommand(a *app) *cobra.Command {
@@ -79,6 +80,7 @@ missing; 7: some rows could not be compared.`,
 	f.IntVar(&r.maxQueries, "max-queries", 0, "the largest `NUMBER` of queries to each side; default: 10,000, and 1,200 an hour to PostHog")
 	f.Var(&r.maxRead, "max-read", "stop before the queries have read more than this `SIZE` of the project, such as 10GB; run it again to continue")
 	f.BoolVar(&r.yes, "yes", false, "on a terminal, do not ask before the queries begin")
+	bindDryRun(cmd, &r.dryRun)
 	r.bindCache(cmd, &r.cache)
 	return cmd
 }
@@ -122,6 +124,13 @@ func (r *reconciling) run(ctx context.Context, names []string) error {
 		return err
 	}
 	defer place.end()
+	if r.dryRun {
+		plan, err := reconcile.PlanFor(ctx, reconcile.PostHog(client, nil), place.side, o)
+		if err == nil {
+			fmt.Fprintln(r.Out, plan.String()+"\nNothing was compared.")
+		}
+		return err
+	}
 	command := strings.Join(append(names, r.since, r.until, place.side.Name()), "\x00")
 	report, err := r.compare(ctx, client, place.side, o, command)
 	if err != nil {
