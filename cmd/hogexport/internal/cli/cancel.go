@@ -48,7 +48,7 @@ func (c *cancel) run(ctx context.Context, args []string) error {
 	if len(args) == 1 {
 		return c.choices(ctx, client, export)
 	}
-	b, err := c.backfillOf(ctx, client, export, args[1])
+	run, b, err := c.find(ctx, client, export, args[1])
 	if err != nil {
 		return err
 	}
@@ -60,13 +60,34 @@ func (c *cancel) run(ctx context.Context, args []string) error {
 		what := fmt.Sprintf("backfill %s of %s to %s", b.ID, from(b.StartAt), until)
 		return c.end(ctx, export, b.ID, what, b.Status, b.Status.IsTerminal(), func() error { return client.Backfills.Cancel(ctx, export.ID, b.ID) })
 	}
-	run, err := c.runOf(ctx, client, export, args[1])
-	if err != nil {
-		return err
-	}
 	what := fmt.Sprintf("run %s of %s to %s", run.ID, from(run.DataIntervalStart), run.DataIntervalEnd.UTC().Format(clock))
-	isOver := run.Status.IsTerminal() && (run.Status != hogapi.RunStatusCancelled || run.FinishedAt != nil)
-	return c.end(ctx, export, run.ID, what, run.Status, isOver, func() error { return client.Runs.Cancel(ctx, export.ID, run.ID) })
+	if run.Status == hogapi.RunStatusCancelled && run.FinishedAt == nil {
+		what += ", which is not over yet"
+	}
+	return c.end(ctx, export, run.ID, what, run.Status, run.Status.IsTerminal(), func() error { return client.Runs.Cancel(ctx, export.ID, run.ID) })
+}
+
+// find returns the run or the backfill of an id, or of the beginning of one that no other has.
+func (c *cancel) find(ctx context.Context, client *hogapi.Client, e *hogapi.BatchExport, id string) (*hogapi.Run, *hogapi.Backfill, error) {
+	b, err := c.backfillOf(ctx, client, e, id)
+	if err != nil {
+		return nil, nil, err
+	}
+	if b != nil && uuid.Validate(id) == nil {
+		return nil, b, nil
+	}
+	runs, err := c.runsOf(ctx, client, e, id)
+	switch {
+	case err != nil:
+		return nil, nil, err
+	case b != nil && len(runs) == 0:
+		return nil, b, nil
+	case b == nil && len(runs) == 1:
+		return &runs[0], nil, nil
+	case b != nil:
+		return nil, nil, shell.UsageError(fmt.Sprintf("%s: a backfill and %s an id that begins with %q", fullName(e), haveOrHas(len(runs), "run"), id), "give more of the id; nothing was changed")
+	}
+	return nil, nil, noSuchRun(e, len(runs), id)
 }
 
 func from(t *time.Time) string {

@@ -30,6 +30,7 @@ func bindDryRun(cmd *cobra.Command, isDry *bool) {
 func (a *app) agreed(ctx context.Context, c changes, deed string) (bool, error) {
 	switch {
 	case c.dryRun && a.JSON:
+		a.Note("would " + deed + "; nothing was changed")
 		return false, nil
 	case c.dryRun:
 		fmt.Fprintln(a.Out, term.Flow("would "+deed+"\nNothing was changed."))

@@ -41,7 +41,7 @@ func TestRunsLogsAndCancel(t *testing.T) {
 	assert.NotContains(t, r.stdout, "earlier")
 	p.ends(t, 0, "logs", "warehouse", "--problems", "--json").out(t, `"level":"ERROR"`)
 	p.ends(t, 2, "logs", "warehouse", "--run", "ffffffff").err(t, `0 runs have an id that begins with "ffffffff"`, "see hogexport runs")
-	p.ends(t, 2, "cancel", "warehouse", uuid.NewString()).err(t, "no run has the id")
+	p.ends(t, 2, "cancel", "warehouse", uuid.NewString()).err(t, "0 runs have an id")
 
 	p.ends(t, 2, "cancel", "warehouse").err(t, "want the id of what to cancel", "run "+stuck.String(), "Running, since")
 	p.ends(t, 2, "cancel", "warehouse", "0190f3c0").err(t, "nobody can answer the question whether to cancel run "+stuck.String(), "nothing was changed")
@@ -59,6 +59,9 @@ func TestRunsLogsAndCancel(t *testing.T) {
 	require.NoError(t, err)
 	p.ends(t, 2, "cancel", "warehouse").err(t, "backfill "+ticket.BackfillID)
 	p.ends(t, 0, "cancel", "warehouse", ticket.BackfillID[:13], "--yes").out(t, "cancelled backfill")
+	prefix := p.server.Project(hogapitest.DefaultProject).AddRun(id, hogapitest.Run{ID: uuid.MustParse(ticket.BackfillID[:34] + "00")})
+	p.ends(t, 2, "cancel", "warehouse", ticket.BackfillID[:13], "--yes").err(t, "a backfill and 1 run has an id that begins with", "give more of the id")
+	p.ends(t, 2, "cancel", "warehouse", prefix.String(), "--yes").err(t, "is over: Completed")
 	done := p.server.Project(hogapitest.DefaultProject).Runs(id)[0]
 	p.ends(t, 2, "cancel", "warehouse", done.ID.String(), "--yes").err(t, "is over: Completed", "nothing was changed")
 }
@@ -165,8 +168,8 @@ func TestPlanWarns(t *testing.T) {
 	refused := "repair refuses this plan now: 3 of the newest 4 runs have failed, and one more failure would pause the export and cancel the backfill."
 	p.ends(t, 0, "repair", "failing", "--dry-run").out(t, refused, "repair when newer runs have completed. Last error: no such dataset")
 	p.ends(t, 0, "repair", "by the service", "--dry-run").out(t, refused, "after hogexport unpause", "by the service after 3 failed runs, and repair leaves that as it is without --unpause")
-	p.ends(t, 0, "repair", "by a person", "--dry-run").out(t, refused, "paused since "+now.AddDate(0, 0, -3).Format(clock)+" UTC, by a person, and repair leaves")
-	p.run(t, "list").out(t, "by a person: paused since", ", by a person", "by the service: paused since", "by the service after 3")
+	p.ends(t, 0, "repair", "by a person", "--dry-run").out(t, refused, "paused since "+now.AddDate(0, 0, -3).Format(clock)+" UTC, probably by a person: no run had failed then, and repair leaves")
+	p.run(t, "list").out(t, "by a person: paused since", ", probably by a person", "by the service: paused since", "by the service after 3")
 }
 
 // --max-rows counts what came: where it is more than the plan said, the next step is not begun. A larger number continues.

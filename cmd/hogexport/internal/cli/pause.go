@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -93,7 +94,7 @@ func (p *pausing) run(ctx context.Context, names []string) error {
 			_, err = client.BatchExports.Unpause(ctx, e.ID, nil)
 		}
 		if err != nil {
-			return err
+			break
 		}
 		all[i].Paused, all[i].Changed = p.pause, true
 		if p.JSON {
@@ -109,10 +110,10 @@ func (p *pausing) run(ctx context.Context, names []string) error {
 		}
 		fmt.Fprintln(p.Out, text)
 	}
-	if p.JSON {
-		return json.NewEncoder(p.Out).Encode(all)
+	if p.JSON { // also what was changed before an error
+		return errors.Join(err, json.NewEncoder(p.Out).Encode(all))
 	}
-	return nil
+	return err
 }
 
 // willPauseAgain says that the service is about to pause an export again: it counts failed runs of before the pause.

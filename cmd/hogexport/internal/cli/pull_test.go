@@ -112,7 +112,9 @@ func TestCreateWithSecrets(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "export.yaml")
 	require.NoError(t, os.WriteFile(file, []byte(`{name: eu, model: events, interval: day, destination: {type: HTTP, config: {url: "https://eu.i.posthog.com/batch/"}, credentials: {token: PROJECT_KEY}}}`), 0o600))
 	p.ends(t, 2, "create", "--from", file, "--yes").err(t, "the variable PROJECT_KEY for destination.credentials.token is not set")
-	p.ends(t, 2, "create", "--from", file, "--yes", "--secret", "token").err(t, `--secret "token" is not KEY=VARIABLE`)
+	p.ends(t, 2, "create", "--from", file, "--yes", "--secret", "token").err(t, `--secret wants KEY=VARIABLE`)
+	r := p.ends(t, 2, "create", "--from", file, "--yes", "--secret", "token=hunter2")
+	assert.NotContains(t, r.stderr, "hunter2", "a secret in place of a variable")
 	p.env["PROJECT_KEY"] = "s3cret-s3cret"
 	p.ends(t, 0, "create", "--from", file, "--yes")
 	assert.Equal(t, "s3cret-s3cret", p.server.Project(hogapitest.DefaultProject).Exports()[0].Config["token"])

@@ -49,6 +49,9 @@ func (r *runs) run(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
+	if r.limit <= 0 {
+		return shell.UsageError(fmt.Sprintf("--limit %d is not above 0", r.limit), "give a number such as 50")
+	}
 	client, err := r.client()
 	if err != nil {
 		return err
@@ -152,31 +155,48 @@ const newestRuns = 1000
 
 // runOf returns the run of an id, or of the beginning of one.
 func (a *app) runOf(ctx context.Context, client *hogapi.Client, e *hogapi.BatchExport, id string) (*hogapi.Run, error) {
+	found, err := a.runsOf(ctx, client, e, id)
+	if err != nil {
+		return nil, err
+	}
+	if len(found) != 1 {
+		return nil, noSuchRun(e, len(found), id)
+	}
+	return &found[0], nil
+}
+
+func noSuchRun(e *hogapi.BatchExport, n int, id string) error {
+	return shell.UsageError(fmt.Sprintf("%s: %s an id that begins with %q", fullName(e), haveOrHas(n, "run"), id), "see hogexport runs; nothing was changed")
+}
+
+// runsOf returns the run of an id, or the runs of the beginning of one, among the newest.
+func (a *app) runsOf(ctx context.Context, client *hogapi.Client, e *hogapi.BatchExport, id string) (found []hogapi.Run, err error) {
 	if whole, err := uuid.Parse(id); err == nil {
 		run, err := client.Runs.Get(ctx, e.ID, whole)
-		if errors.Is(err, hogapi.ErrNotFound) {
-			return nil, shell.UsageError(fmt.Sprintf("%s: no run has the id %s", fullName(e), id), "see hogexport runs")
+		switch {
+		case errors.Is(err, hogapi.ErrNotFound):
+			return nil, nil
+		case err != nil:
+			return nil, err
 		}
-		return run, err
+		return []hogapi.Run{*run}, nil
 	}
-	var found []hogapi.Run
-	if n := 0; isBeginning.MatchString(id) {
-		for run, err := range client.Runs.All(ctx, e.ID, nil) {
-			if err != nil {
-				return nil, err
-			}
-			if strings.HasPrefix(run.ID.String(), strings.ToLower(id)) {
-				found = append(found, run)
-			}
-			if n++; n == newestRuns {
-				break
-			}
+	if !isBeginning.MatchString(id) {
+		return nil, nil
+	}
+	n := 0
+	for run, err := range client.Runs.All(ctx, e.ID, nil) {
+		if err != nil {
+			return nil, err
+		}
+		if strings.HasPrefix(run.ID.String(), strings.ToLower(id)) {
+			found = append(found, run)
+		}
+		if n++; n == newestRuns {
+			break
 		}
 	}
-	if len(found) == 1 {
-		return &found[0], nil
-	}
-	return nil, shell.UsageError(fmt.Sprintf("%s: %s an id that begins with %q", fullName(e), haveOrHas(len(found), "run"), id), "see hogexport runs, and give more of the id")
+	return found, nil
 }
 
 // backfillOf returns the backfill of an id, or of the beginning of one; nil if there is no such backfill.

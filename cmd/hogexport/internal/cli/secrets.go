@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -17,6 +18,9 @@ var withheld = map[destination.Type][]string{
 	destination.TypeS3: {"aws_access_key_id", "aws_secret_access_key"}, destination.TypeBigQuery: {"private_key", "private_key_id", "client_email", "token_uri"},
 	destination.TypeSnowflake: {"user", "password"}, destination.TypePostgres: {"user", "password"}, destination.TypeRedshift: {"user", "password"}, destination.TypeHTTP: {"token"},
 }
+
+// isVariable matches the usual names of environment variables.
+var isVariable = regexp.MustCompile(`^[A-Z][A-Z0-9_]*$`)
 
 const copyInputs = "copy_inputs" // of Redshift
 
@@ -94,7 +98,7 @@ func (c *create) fillSecrets(d *definitionType) error {
 	for _, text := range c.secrets {
 		key, name, isPair := strings.Cut(text, "=")
 		if !isPair || key == "" || name == "" {
-			return shell.UsageError(fmt.Sprintf("--secret %q is not KEY=VARIABLE", text), "give a key of credentials and the name of an environment variable, such as --secret password=WAREHOUSE_PASSWORD")
+			return shell.UsageError("--secret wants KEY=VARIABLE", "give a key of credentials and the name of an environment variable, such as --secret password=WAREHOUSE_PASSWORD")
 		}
 		variables[key] = name
 	}
@@ -106,7 +110,11 @@ func (c *create) fillSecrets(d *definitionType) error {
 		case variables[key] == "":
 			blanks = append(blanks, key)
 		case value == "":
-			return shell.UsageError(fmt.Sprintf("%s: the variable %s for destination.credentials.%s is not set", c.from, variables[key], key), "set it, or name another variable; or give --integration")
+			name := "the variable " + variables[key]
+			if !isVariable.MatchString(variables[key]) { // it may be the secret itself
+				name = "the variable that is named"
+			}
+			return shell.UsageError(fmt.Sprintf("%s: %s for destination.credentials.%s is not set", c.from, name, key), "give the name of a variable that is set, not the secret; or --integration")
 		default:
 			setAt(d.Config, strings.Split(key, "."), value)
 		}

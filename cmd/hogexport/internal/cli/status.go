@@ -176,3 +176,18 @@ func stuckAfter(interval string) time.Duration {
 	step, _ := intervals.Step(interval)
 	return max(least, 3*step)
 }
+
+// underWaySince returns since when the oldest run of the intervals in some states has been under way.
+func underWaySince(c *coverage.Coverage, includes func(coverage.State) bool) (since time.Time) {
+	for _, i := range c.Intervals {
+		if !includes(i.State) {
+			continue
+		}
+		for _, run := range i.Runs {
+			if !run.Status.IsTerminal() && (since.IsZero() || run.CreatedAt.Before(since)) {
+				since = run.CreatedAt.UTC()
+			}
+		}
+	}
+	return since
+}

@@ -35,18 +35,22 @@ func warnings(plan *coverage.Plan, c *coverage.Coverage, e *hogapi.BatchExport) 
 	return texts
 }
 
-// pausedBy says who has paused an export, as far as its runs tell: the service does so as soon as a run has failed.
+// pausedBy says who has paused an export, as far as its newest runs tell: the service does so as soon as a run has failed.
 func (s *status) pausedBy(e *hogapi.BatchExport) string {
 	if s.PausedSince == nil || s.State != statePaused {
 		return ""
 	}
 	const soon = 5 * time.Minute
-	hasEnded := func(run hogapi.Run) bool {
+	hasEndedThen := func(run hogapi.Run) bool {
 		return run.Status == hogapi.RunStatusFailed && s.PausedSince.Sub(run.LastUpdatedAt).Abs() < soon
 	}
+	isOlder := func(run hogapi.Run) bool { return run.CreatedAt.Before(*s.PausedSince) }
 	since := "paused since " + s.PausedSince.Format(clock) + " UTC"
-	if s.Failures >= intervals.PauseAfter && slices.ContainsFunc(e.LatestRuns, hasEnded) {
-		return since + ", by the service after " + plural(s.Failures, "failed run")
+	switch {
+	case s.Failures >= intervals.PauseAfter && slices.ContainsFunc(e.LatestRuns, hasEndedThen):
+		return since + ", probably by the service after " + plural(s.Failures, "failed run")
+	case !slices.ContainsFunc(e.LatestRuns, hasEndedThen) && (len(e.LatestRuns) < maxLatestRuns || slices.ContainsFunc(e.LatestRuns, isOlder)):
+		return since + ", probably by a person: no run had failed then"
 	}
-	return since + ", by a person"
+	return since
 }

@@ -362,21 +362,6 @@ func (x *watched) recentFailures(e *hogapi.BatchExport, now time.Time) (n int) {
 	return n
 }
 
-// underWaySince returns since when the oldest run of the intervals in some states has been under way.
-func underWaySince(c *coverage.Coverage, includes func(coverage.State) bool) (since time.Time) {
-	for _, i := range c.Intervals {
-		if !includes(i.State) {
-			continue
-		}
-		for _, run := range i.Runs {
-			if !run.Status.IsTerminal() && (since.IsZero() || run.CreatedAt.Before(since)) {
-				since = run.CreatedAt.UTC()
-			}
-		}
-	}
-	return since
-}
-
 func (m *monitor) path() string { return filepath.Join(m.store.folder, "watch.json") }
 
 // save keeps the state. A state that cannot be kept costs calls after a restart, and nothing else.
