@@ -15,7 +15,7 @@ import (
 func init() {
 	hogapi.OfDoors.Roots = []any{
 		history.Format{Name: "canary"}, history.Record{}, history.Skip("internal user"), history.TotalQuery(hogapi.Receipt{ID: "canary", Acknowledged: 1}),
-		&coverage.Coverage{Intervals: []coverage.Interval{{Runs: []coverage.Run{{}}}}}, coverage.Options{}, coverage.Gap{}, coverage.RangeOptions{}, coverage.RangeFile{},
+		&coverage.Coverage{Intervals: []coverage.Interval{{Runs: []coverage.Run{{}}}}}, coverage.Options{}, coverage.Gap{}, coverage.RangeOptions{}, coverage.RangeFile{}, coverage.Downloaded{},
 		&coverage.Report{Plan: &coverage.Plan{Steps: []coverage.Step{{}}}},
 		coverage.RepairOptions{Credentials: destination.S3{AWSSecretAccessKey: hogapi.Set(hogapi.NewSecret(hogapi.TestCredential))}},
 	}

@@ -147,7 +147,7 @@ func (s *FileDownloadsService) DownloadAll(
 	if err != nil {
 		return nil, err
 	}
-	paths, err := download.Folder{FS: durable.OS{}, Path: folder, Owner: id.String(), MaxBytes: most}.Gather(ctx, download.Gathering{
+	paths, _, err := download.Folder{FS: durable.OS{}, Path: folder, Owner: id.String(), MaxBytes: most}.Gather(ctx, download.Gathering{
 		List: func(ctx context.Context) (download.Listing, error) {
 			state, err := s.Get(ctx, id, options...)
 			return orDefault(state).listing(), err

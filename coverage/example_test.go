@@ -166,6 +166,27 @@ func ExampleRepair_continued() {
 	// Completed <nil>
 }
 
+// The rows of a query as files, with a proof: the service counts them before, and Download counts them in the files.
+func ExampleDownload() {
+	client, project := exampleClient(hogapitest.WithPolls(1), hogapitest.WithHogQLExports())
+	for _, who := range []string{"ann", "ben", "cleo"} {
+		project.AddEvent(hogapitest.StoredEvent{Event: "paid", DistinctID: who, Time: time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC)})
+	}
+	folder, _ := os.MkdirTemp("", "")
+	defer os.RemoveAll(folder)
+	done, err := coverage.Download(context.Background(), client, time.Time{}, time.Time{}, &coverage.RangeOptions{ // no from and to: the query names none
+		Folder: folder, HogQLQuery: "SELECT uuid, distinct_id, timestamp FROM events WHERE event = 'paid'",
+		File:  hogapi.FileOptions{Format: hogapi.FileFormatJSONLines, Compression: hogapi.FileCompressionGzip},
+		Watch: &hogapi.WatchOptions{Interval: time.Millisecond}, // nil: every 5 seconds
+	})
+	if err != nil { // some rows are not here, or nothing shows that all are: another call continues
+		log.Fatal(err)
+	}
+	fmt.Printf("%d of %d rows, counted %d before: %s\n", done.Written, done.Expected, *done.CountedBefore, filepath.Base(done.Files[0].Path))
+	// Output:
+	// 3 of 3 rows, counted 3 before: query-1.jsonl.gz
+}
+
 // A month of events, as they arrived. After a kill, the next call continues.
 func ExampleDownloadRange() {
 	client, _ := exampleClient(hogapitest.WithPolls(1))

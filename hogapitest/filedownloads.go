@@ -304,5 +304,5 @@ func (s *Server) countRows(r *request) answer {
 	if !s.hogqlExports {
 		return forbidden("HogQL batch exports are not enabled for this team.")
 	}
-	return success(object{"count": or(len(s.ledger.rows), defaultRecords)})
+	return success(object{"count": len(s.exported(r.project, fileRequest{model: "hogql", start: start, end: end}))})
 }

@@ -114,13 +114,14 @@ func (m *move) download(ctx context.Context) (files []string, err error) {
 	options := &coverage.RangeOptions{
 		Folder: filepath.Join(m.folder, "export"), File: hogapi.FileOptions{Compression: hogapi.FileCompressionZstd}, Watch: m.watch,
 	}
-	for file, err := range coverage.DownloadRange(ctx, m.from, m.begin, m.end, options) {
-		if err != nil {
-			return nil, fmt.Errorf("the export: %w; the same command continues", err)
-		}
+	done, err := coverage.Download(ctx, m.from, m.begin, m.end, options)
+	if err != nil {
+		return nil, fmt.Errorf("the export: %w; the same command continues", err)
+	}
+	for _, file := range done.Files {
 		files = append(files, file.Path)
 	}
-	fmt.Fprintf(m.out, "The export has %d files.\n", len(files))
+	fmt.Fprintf(m.out, "The export has %d rows in %d files.\n", done.Written, len(files))
 	return files, nil
 }
 

@@ -34,7 +34,7 @@ func TestWithoutKeys(t *testing.T) {
 	setKeys(t, nil, nil)
 	t.Chdir(t.TempDir())
 	out := demotest.Run(t, nil, run)
-	for _, want := range []string{"has 2 files", "read 3000 = acknowledged 3000", `"us-to-eu": complete`, "Both projects have the same 3000 events of these days."} {
+	for _, want := range []string{"has 3000 rows in 2 files", "read 3000 = acknowledged 3000", `"us-to-eu": complete`, "Both projects have the same 3000 events of these days."} {
 		assert.Contains(t, out, want)
 	}
 	left, err := os.ReadDir(".")

@@ -34,19 +34,20 @@ type Gathering struct {
 const Settle = 3 * time.Second
 
 // Gather downloads the files of a listing, and those that the service lists later, until they have all rows of the run.
-// If the rows cannot be counted, the list must have stayed the same, without a hole in the numbers of the files.
-func (f Folder) Gather(ctx context.Context, g Gathering, listed Listing) (paths []string, err error) {
+// If the rows cannot be counted, the list must have stayed the same, without a hole in the numbers of the files. It returns the
+// last listing too.
+func (f Folder) Gather(ctx context.Context, g Gathering, listed Listing) (paths []string, last Listing, err error) {
 	for {
 		items, err := g.Items(listed.Files)
 		if err != nil {
-			return nil, err
+			return nil, listed, err
 		}
 		if paths, err = f.Fill(ctx, items); err != nil {
-			return paths, err
+			return paths, listed, err
 		}
 		lack, err := f.lack(ctx, listed, items, paths)
 		if errors.Is(lack, errWhole) || err != nil {
-			return paths, err
+			return paths, listed, err
 		}
 		patience := Settle
 		if lack != nil {
@@ -54,15 +55,15 @@ func (f Folder) Gather(ctx context.Context, g Gathering, listed Listing) (paths 
 		}
 		for began, isSame := time.Now(), true; isSame; {
 			if !watch.Sleep(ctx, g.Every) {
-				return paths, ended(ctx, fmt.Errorf("file download %s may have files that are not listed yet", f.Owner))
+				return paths, listed, ended(ctx, fmt.Errorf("file download %s may have files that are not listed yet", f.Owner))
 			}
 			next, err := g.List(ctx)
 			if err != nil {
-				return paths, err
+				return paths, listed, err
 			}
 			isSame = slices.Equal(next.Files, listed.Files)
 			if isSame && time.Since(began) >= patience {
-				return paths, lack
+				return paths, listed, lack
 			}
 			listed = next
 		}

@@ -39,23 +39,35 @@ type Range struct {
 
 	Every, Patience time.Duration // as in Gathering
 	AvoidRecent     bool          // make no interval of the length RecentOnly
+
+	Once  bool // one interval without bounds, of a query that names none
+	Prove bool // compare the rows of the files with what the service says, also of intervals that are whole
+	// Count returns how many rows a query would export, if the service can say so. Without a query it is nil.
+	Count func(ctx context.Context, start, end time.Time) (rows *int64, err error)
 }
 
-// Part is a file of an interval.
-type Part struct {
-	Path       string
+// Interval is an interval of a range, with its whole files.
+type Interval struct {
 	Start, End time.Time
-	Number     int // of the files of the interval, from 1
+	Paths      []string
+
+	// With Range.Prove, as far as they are known:
+	Written, Expected int64  // rows in the files, and records of the run
+	Before, After     *int64 // rows by Range.Count: before the run, and again where Written differs
 }
 
-// interval is the saved state of an interval. Earlier versions took the first list of files for the whole one, and wrote
+// state is the saved state of an interval. Earlier versions took the first list of files for the whole one, and wrote
 // neither IDs nor IsComplete: their intervals are checked again.
-type interval struct {
+type state struct {
 	Request    json.RawMessage `json:"request"`
 	Download   uuid.UUID       `json:"download"`
 	Files      []string        `json:"files"`       // of the file download, as far as they are listed
 	IDs        []uuid.UUID     `json:"ids"`         // of Files
 	IsComplete bool            `json:"is_complete"` // all rows are here
+
+	Records   *int64 `json:"records,omitempty"` // of the run; once IsComplete, and not of earlier versions
+	Counted   *int64 `json:"counted,omitempty"` // before the run, by Range.Count
+	Recounted *int64 `json:"recounted,omitempty"`
 }
 
 // RecentOnly is the length of an interval for which the service reads a table of recent events only, whatever the age.
@@ -123,50 +135,49 @@ func Overlap(folder string, from, to time.Time, step time.Duration) (start, end 
 	return start, end, false
 }
 
-// Files yields the files of a range, in the order of time. An error comes last.
-func (r Range) Files(ctx context.Context, from, to time.Time) iter.Seq2[Part, error] {
-	return func(yield func(Part, error) bool) {
+// Intervals yields the intervals of a range, in the order of time. An error comes last, with the whole files of its interval.
+func (r Range) Intervals(ctx context.Context, from, to time.Time) iter.Seq2[Interval, error] {
+	return func(yield func(Interval, error) bool) {
 		unlock, err := Folder{FS: r.FS, Path: r.Path, Owner: rangeFormat}.lock()
 		if err != nil {
-			yield(Part{}, err)
+			yield(Interval{}, err)
 			return
 		}
 		defer unlock()
 		room := &durable.Room{Folder: r.Path, Most: r.MaxBytes}
+		if r.Once {
+			yield(r.interval(ctx, "query", from, to, room))
+			return
+		}
 		var end time.Time
 		for ; from.Before(to); from = end {
 			end = r.end(from, to)
-			paths, err := r.interval(ctx, from, end, room)
-			for i, path := range paths {
-				if !yield(Part{path, from, end, i + 1}, nil) {
-					return
-				}
-			}
-			if err != nil {
-				yield(Part{}, err)
+			x, err := r.interval(ctx, nameOf(from, end), from, end, room)
+			if !yield(x, err) || err != nil {
 				return
 			}
 		}
 	}
 }
 
-// interval returns the paths of the whole files of an interval.
-func (r Range) interval(ctx context.Context, start, end time.Time, room *durable.Room) (paths []string, err error) {
-	name := nameOf(start, end)
+// interval returns an interval, whose files have this name.
+func (r Range) interval(ctx context.Context, name string, start, end time.Time, room *durable.Room) (done Interval, err error) {
+	done = Interval{Start: start, End: end}
 	saved := filepath.Join(r.Path, name+stateEnding)
 	x, err := r.load(saved, start, end)
 	if err != nil {
-		return nil, err
+		return done, err
 	}
-	if paths, err = r.present(x.Files); err != nil || x.IsComplete && len(paths) == len(x.Files) {
-		return paths, err
+	if done.Paths, err = r.present(x.Files); err != nil {
+		return done, err
 	}
-	for isNew := false; ; isNew = true {
+	isWhole := x.IsComplete && len(done.Paths) == len(x.Files) && (x.Records != nil || !r.Prove)
+	for isNew := false; !isWhole; isNew = true {
 		found, err := r.finished(ctx, saved, &x, start, end)
 		if err != nil {
-			return paths, err
+			return done, err
 		}
-		paths, err = Folder{FS: r.FS, Path: r.Path, Owner: x.Download.String(), Room: room}.Gather(ctx, Gathering{
+		done.Paths, found, err = Folder{FS: r.FS, Path: r.Path, Owner: x.Download.String(), Room: room}.Gather(ctx, Gathering{
 			List: func(ctx context.Context) (Listing, error) { return r.List(ctx, x.Download) },
 			Items: func(files []uuid.UUID) (items []Item, err error) {
 				if err := r.name(&x, name, files); err != nil {
@@ -181,19 +192,74 @@ func (r Range) interval(ctx context.Context, start, end time.Time, room *durable
 			},
 			Every: r.Every, Patience: r.Patience,
 		}, found)
-		if err == nil {
+		x.Records = found.Records
+		switch isWhole = err == nil; {
+		case isWhole:
 			x.IsComplete = true
-			return paths, r.save(saved, x)
+			if err := r.save(saved, x); err != nil {
+				return done, err
+			}
+		case isNew || !r.IsGone(err):
+			return done, errors.Join(err, r.tally(&done, x))
+		default:
+			x.Download = uuid.Nil
 		}
-		if isNew || !r.IsGone(err) {
-			return paths, err
-		}
-		x.Download = uuid.Nil
 	}
+	if err := r.tally(&done, x); err != nil || !r.Prove {
+		return done, err
+	}
+	return done, r.prove(ctx, saved, &x, &done)
+}
+
+// tally counts the rows of an interval.
+func (r Range) tally(done *Interval, x state) (err error) {
+	if !r.Prove {
+		return nil
+	}
+	isKnown := true
+	if done.Written, isKnown, err = countRows(r.FS, done.Paths); err != nil || !isKnown {
+		return errtext.Errorf("the rows of %s cannot be counted: %v", strings.Join(done.Paths, ", "), cmp.Or(err, errForm))
+	}
+	if x.Records != nil {
+		done.Expected = *x.Records
+	}
+	done.Before, done.After = x.Counted, cmp.Or(x.Recounted, x.Counted)
+	return nil
+}
+
+// prove compares the rows of a whole interval with what the service says. Rows of a query may change while it runs, so where they
+// are not as many as were counted before, they are counted again: the rows of the files lie in between.
+func (r Range) prove(ctx context.Context, saved string, x *state, done *Interval) (err error) {
+	switch {
+	case x.Records == nil:
+		return errtext.Errorf("file download %s does not say how many records it has: nothing shows that its files have all rows", x.Download)
+	case done.Written != *x.Records:
+		return errtext.Errorf("file download %s has %d records, and its files here have %d: they were changed since. Move %s away, to download them again",
+			x.Download, *x.Records, done.Written, strings.Join(done.Paths, ", "))
+	case x.Counted == nil || done.Written == *x.Counted:
+		return nil
+	case x.Recounted == nil && r.Count != nil:
+		if x.Recounted, err = r.Count(ctx, done.Start, done.End); err != nil {
+			return err
+		}
+		if err := r.save(saved, *x); err != nil {
+			return err
+		}
+	}
+	done.After = x.Recounted
+	before, after := *x.Counted, ""
+	switch {
+	case x.Recounted != nil && min(before, *x.Recounted) <= done.Written && done.Written <= max(before, *x.Recounted), x.Recounted == nil && before < done.Written:
+		return nil
+	case x.Recounted != nil:
+		after = fmt.Sprintf(" before its run and %d after it", *x.Recounted)
+	}
+	return errtext.Errorf("the service counted %d rows of the query of file download %s%s, and its files have %d: rows may be missing or come twice. "+
+		"Download them again, into another folder", before, x.Download, after, done.Written)
 }
 
 // name gives names to the files that have none. A file keeps its name when others are listed before it.
-func (r Range) name(x *interval, name string, files []uuid.UUID) error {
+func (r Range) name(x *state, name string, files []uuid.UUID) error {
 	x.IsComplete = false
 	if isEarlier := len(x.IDs) != len(x.Files); isEarlier && len(x.Files) == len(files) {
 		x.IDs = slices.Clone(files)
@@ -232,7 +298,7 @@ func (r Range) present(files []string) (paths []string, err error) {
 
 // finished returns what an interval has once its file download is over. It creates one if there is no
 // usable one, but not next to files of the last one: two file downloads may divide the rows in different ways.
-func (r Range) finished(ctx context.Context, saved string, x *interval, start, end time.Time) (found Listing, err error) {
+func (r Range) finished(ctx context.Context, saved string, x *state, start, end time.Time) (found Listing, err error) {
 	if x.Download != uuid.Nil {
 		found, isGone, err := r.Wait(ctx, x.Download)
 		if !isGone {
@@ -243,7 +309,12 @@ func (r Range) finished(ctx context.Context, saved string, x *interval, start, e
 		return found, cmp.Or(err, errtext.Errorf("the service no longer has the file download of %s, and not all of its files are known to be here: "+
 			"move the files of this interval away, to download and read all of them again", strings.Join(left, ", ")))
 	}
-	x.Files, x.IDs = nil, nil
+	x.Files, x.IDs, x.Counted, x.Recounted = nil, nil, nil, nil
+	if r.Count != nil {
+		if x.Counted, err = r.Count(ctx, start, end); err != nil {
+			return found, err
+		}
+	}
 	if x.Download, err = r.Create(ctx, start, end); err != nil {
 		return found, err
 	}
@@ -255,14 +326,14 @@ func (r Range) finished(ctx context.Context, saved string, x *interval, start, e
 }
 
 // load reads the saved state of an interval. It refuses a state of another request.
-func (r Range) load(path string, start, end time.Time) (x interval, err error) {
+func (r Range) load(path string, start, end time.Time) (x state, err error) {
 	request, err := json.Marshal(r.Request(start, end))
 	if err != nil {
 		return x, err
 	}
 	file, err := durable.Read(r.FS, path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return interval{Request: request}, nil
+		return state{Request: request}, nil
 	}
 	if err != nil {
 		return x, err
@@ -277,7 +348,7 @@ func (r Range) load(path string, start, end time.Time) (x interval, err error) {
 	return x, nil
 }
 
-func (r Range) save(path string, x interval) error {
+func (r Range) save(path string, x state) error {
 	text, err := json.Marshal(x)
 	if err == nil {
 		err = durable.Replace(r.FS, path, durable.Seal(rangeFormat, text))

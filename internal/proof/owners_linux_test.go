@@ -1,7 +1,6 @@
 package proof_test
 
 import (
-	"bytes"
 	"errors"
 	"net/http"
 	"os"
@@ -95,27 +94,17 @@ func TestRangeOnAFullDisk(t *testing.T) {
 	}
 	_, err = capture.Close(t.Context())
 	require.NoError(t, err)
-	read := func() (lines int, err error) {
-		o := &coverage.RangeOptions{Folder: folder, Step: 24 * time.Hour, File: hogapi.FileOptions{Format: hogapi.FileFormatJSONLines}, Watch: &hogapi.WatchOptions{Interval: time.Millisecond, Settle: time.Millisecond}}
-		for file, err := range coverage.DownloadRange(t.Context(), client, from, from.AddDate(0, 0, 2), o) {
-			if err != nil {
-				return lines, err
-			}
-			content, err := os.ReadFile(file.Path)
-			require.NoError(t, err)
-			lines += bytes.Count(content, []byte("\n"))
-		}
-		return lines, nil
-	}
+	o := &coverage.RangeOptions{Folder: folder, Step: 24 * time.Hour, File: hogapi.FileOptions{Format: hogapi.FileFormatJSONLines}, Watch: &hogapi.WatchOptions{Interval: time.Millisecond, Settle: time.Millisecond}}
 	for range 2 {
-		lines, err := read()
+		done, err := coverage.Download(t.Context(), client, from, from.AddDate(0, 0, 2), o)
 		require.ErrorIs(t, err, syscall.ENOSPC)
-		require.Zero(t, lines, "the first day alone has more than the disk takes")
+		require.Zero(t, done.Written, "the first day alone has more than the disk takes")
+		require.Empty(t, done.Files)
 	}
 	require.NoError(t, syscall.Mount("", folder, "", syscall.MS_REMOUNT, "size=16m"))
-	lines, err := read()
+	done, err := coverage.Download(t.Context(), client, from, from.AddDate(0, 0, 2), o)
 	require.NoError(t, err)
-	require.Equal(t, events, lines)
+	require.Equal(t, []int64{events, events}, []int64{done.Expected, done.Written})
 }
 
 func mountMemory(t *testing.T, folder, options string) {
