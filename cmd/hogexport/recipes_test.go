@@ -92,7 +92,7 @@ func TestRecipe(t *testing.T) {
 			ran++
 		}
 	}
-	assert.Equal(t, 14, ran)
+	assert.Equal(t, 17, ran)
 	files := 0
 	require.NoError(t, filepath.WalkDir(work, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {

@@ -22,7 +22,7 @@ type Table struct {
 // NewTable returns a table. In a narrow terminal, the widest cells are cut.
 func NewTable(w io.Writer) *Table { return &Table{out: w} }
 
-// Narrow says how the table becomes narrower: first the cells of the flexible columns are cut, to 10 characters, then the
+// Narrow says how the table becomes narrower: first the cells of the flexible columns are cut, to 8 characters, then the
 // optional columns are left out, in their order. Then all cells are cut, to 3 characters, and the last columns are left out.
 func (t *Table) Narrow(flexible, optional []string) *Table {
 	t.flexible, t.optional = flexible, optional
@@ -85,7 +85,7 @@ func (t *Table) fitted(width int) string {
 // shrink makes a table that is too wide narrower by a column or a character, and reports whether it could. A width of 0
 // leaves a column out.
 func (t *Table) shrink(names []string, widths []int, isFlexible []bool, width int) bool {
-	const narrow, narrowest = 10, 3
+	const narrow, narrowest = 8, 3
 	if totalOf(widths) <= width {
 		return false
 	}

@@ -122,7 +122,7 @@ func (l *list) table(found []status, ids map[uuid.UUID]string, from, now time.Ti
 		fmt.Fprintln(l.Out, "the project has no batch exports")
 		return
 	}
-	t := term.NewTable(l.Out).Narrow([]string{"EXPORT", "TO"}, []string{"AGO", "ID", "EVERY"})
+	t := term.NewTable(l.Out).Narrow([]string{"EXPORT", "TO"}, []string{"AGO", "EVERY", "ID"})
 	fmt.Fprint(t, "ID\tEXPORT\tTO\tEVERY\tSTATE\tNEWEST EXPORTED\tAGO\tFAILURES LEFT\t")
 	if l.gaps {
 		fmt.Fprintf(t, "NOT EXPORTED IN %s\t", strings.ToUpper(span(now.Sub(from))))

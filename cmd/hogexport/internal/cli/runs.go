@@ -93,7 +93,8 @@ func (r *runs) run(ctx context.Context, name string) error {
 // printRuns writes a table of runs, and returns the beginnings of their ids.
 func printRuns(w *term.Screen, found []hogapi.Run) map[uuid.UUID]string {
 	ids := beginnings(found, func(run *hogapi.Run) uuid.UUID { return run.ID })
-	t := term.NewTable(w).Narrow([]string{"STATUS"}, []string{"BY", "TOOK", "BEGAN"})
+	const short = "01-02 15:04"
+	t := term.NewTable(w).Narrow([]string{"STATUS"}, []string{"BEGAN", "BY", "TOOK"})
 	fmt.Fprintln(t, "ID\tFROM (UTC)\tTO\tSTATUS\tBEGAN\tTOOK\tROWS\tBY\t")
 	for i := range found {
 		run := &found[i]
@@ -113,7 +114,7 @@ func printRuns(w *term.Screen, found []hogapi.Run) map[uuid.UUID]string {
 		if run.Backfill != nil {
 			by = "backfill " + run.Backfill.String()[:minID]
 		}
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t\n", ids[run.ID], start, run.DataIntervalEnd.UTC().Format(clock), term.Line(run.Status), run.CreatedAt.UTC().Format("01-02 15:04"), took, rows, by)
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t\n", ids[run.ID], start, run.DataIntervalEnd.UTC().Format(short), term.Line(run.Status), run.CreatedAt.UTC().Format(short), took, rows, by)
 	}
 	_ = t.Flush() // to a Screen
 	return ids
