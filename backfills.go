@@ -203,7 +203,7 @@ func (c *Client) begin(ctx context.Context, r request, t BackfillTicket, options
 	}
 	r.lenient = true
 	err := c.call(ctx, r, &out, options...)
-	t.BackfillID = out.BackfillID
+	t.BackfillID, _ = uuid.Parse(out.BackfillID) // a retry and older servers have another kind of name
 	return t.result(err)
 }
 

@@ -81,7 +81,7 @@ func TestBackfillUsesTheOlderEndpointOnlyWhereTheNewerIsMissing(t *testing.T) {
 			require.Equal(t, c.fallback, len(bodies) == 1)
 			if c.fallback || name == "newer server" {
 				require.NoError(t, err)
-				require.Equal(t, runB.String(), ticket.BackfillID)
+				require.Equal(t, runB, ticket.BackfillID)
 				return
 			}
 			require.Error(t, err)
@@ -177,7 +177,11 @@ func TestRetryMakesATicket(t *testing.T) {
 	require.Equal(t, []string{""}, bodies)
 	require.Equal(t, exportA, ticket.ExportID)
 	require.Equal(t, runA, ticket.RetriedRun)
-	require.Equal(t, "x-Backfill-y-z", ticket.BackfillID)
+	require.Zero(t, ticket.BackfillID)
+	var stored BackfillTicket
+	require.NoError(t, json.Unmarshal([]byte(`{"backfill_id": "x-Backfill-y-z", "requested_at": "2024-05-15T09:00:00Z"}`), &stored), "as an earlier version stored it")
+	require.Zero(t, stored.BackfillID)
+	require.NotZero(t, stored.RequestedAt)
 	require.Equal(t, &BackfillBaseline{
 		Since: time.Date(2024, 5, 15, 8, 59, 0, 0, time.UTC), Known: []uuid.UUID{runB}, OfRuns: true, Running: []uuid.UUID{runB},
 	}, ticket.Baseline, "of the last minute of runs, since there are no records")

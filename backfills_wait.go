@@ -3,6 +3,7 @@ package hogapi
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
@@ -23,12 +24,12 @@ import (
 // backfill began.
 type BackfillTicket struct {
 	ExportID    uuid.UUID `json:"export_id"`
-	BackfillID  string    `json:"backfill_id,omitempty"` // the service's id of it, in no fixed form; may be empty
-	RetriedRun  uuid.UUID `json:"retried_run,omitzero"`  // of a retry
-	StartAt     Timestamp `json:"start_at,omitzero"`     // of a backfill
-	EndAt       Timestamp `json:"end_at,omitzero"`       // of a backfill; not covered itself; perhaps CaughtUp
-	Unpaused    bool      `json:"unpaused,omitempty"`    // of an Unpause: the service's own range may end before EndAt
-	RequestedAt time.Time `json:"requested_at"`          // the time just before the request, by the service's clock
+	BackfillID  uuid.UUID `json:"backfill_id,omitzero"` // for Backfills.Get; the nil UUID for a retry and on older servers
+	RetriedRun  uuid.UUID `json:"retried_run,omitzero"` // of a retry
+	StartAt     Timestamp `json:"start_at,omitzero"`    // of a backfill
+	EndAt       Timestamp `json:"end_at,omitzero"`      // of a backfill; not covered itself; perhaps CaughtUp
+	Unpaused    bool      `json:"unpaused,omitempty"`   // of an Unpause: the service's own range may end before EndAt
+	RequestedAt time.Time `json:"requested_at"`         // the time just before the request, by the service's clock
 
 	OutcomeUnknown bool `json:"outcome_unknown,omitempty"` // it may never have begun
 
@@ -44,6 +45,18 @@ type BackfillBaseline struct {
 	Known   []uuid.UUID `json:"known,omitzero"`   // created since then, but before the request
 	OfRuns  bool        `json:"of_runs,omitzero"` // the service keeps no records of backfills: Known are runs
 	Running []uuid.UUID `json:"running,omitzero"` // in a baseline of runs: the runs that were under way
+}
+
+// UnmarshalJSON reads a stored ticket. An id that is no UUID, as older servers give, is left out.
+func (t *BackfillTicket) UnmarshalJSON(b []byte) error {
+	type plain BackfillTicket
+	stored := struct {
+		*plain
+		BackfillID string `json:"backfill_id"`
+	}{plain: (*plain)(t)}
+	err := json.Unmarshal(b, &stored)
+	t.BackfillID, _ = uuid.Parse(stored.BackfillID)
+	return err
 }
 
 // check refuses a ticket without the fields that Wait needs.
@@ -113,7 +126,7 @@ func (s *BackfillsService) Wait(ctx context.Context, ticket *BackfillTicket, o *
 }
 
 // WaitAll waits for several backfills or retries, one after another, and returns the last state of each, in the
-// order of the tickets. WatchOptions.Limit applies to all of them together. After an error, WaitAll still waits
+// order of the tickets. WatchOptions.Timeout applies to all of them together. After an error, WaitAll still waits
 // for the others. It joins the errors; each names its export.
 func (s *BackfillsService) WaitAll(ctx context.Context, tickets []*BackfillTicket, o *WatchOptions, options ...CallOption) ([]*BackfillState, error) {
 	if err := checkContext(ctx, ops.BackfillsWait); err != nil {
@@ -132,7 +145,7 @@ func (s *BackfillsService) WaitAll(ctx context.Context, tickets []*BackfillTicke
 	}
 	ctx, end := w.Bound(ctx)
 	defer end()
-	each.Limit = 0
+	each.Timeout = 0
 	states, errs := make([]*BackfillState, len(tickets)), make([]error, len(tickets))
 	for i, t := range tickets {
 		states[i], errs[i] = s.Wait(ctx, t, &each, options...)
@@ -158,7 +171,7 @@ func newFollower(c *Client, t BackfillTicket, o looks, options []CallOption) *fo
 	if t.RetriedRun == uuid.Nil && !t.StartAt.IsDate() && !t.EndAt.IsDate() {
 		runs.Whole = new(coverage.NewSpan(t.StartAt.Time(), t.EndAt.Time()))
 	}
-	runs.Backfill, _ = uuid.Parse(t.BackfillID) // fails for a retry and for older servers, which have another kind of name
+	runs.Backfill = t.BackfillID
 	all := func(ctx context.Context, list RunListOptions) iter.Seq2[Run, error] {
 		return c.Runs.All(ctx, t.ExportID, &list, options...)
 	}

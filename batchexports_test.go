@@ -193,7 +193,7 @@ func TestBatchExportInputIsCheckedFirst(t *testing.T) {
 		"config of a new type":    {to(Destination{Type: "Kafka", Config: good}), "Destination.Config", "destination.Raw"},
 		"raw config that is null": {to(Destination{Type: "Kafka", Config: destination.Raw(`null`)}), "Destination.Config", "object"},
 		"a type around a config":  {to(Destination{Type: destination.TypeS3, Config: wrapped{good}}), "Destination.Config", "want the config type of S3"},
-		"near miss in a config":   {to(Destination{Type: destination.TypeS3, Config: destination.S3{FileFormat: Set("jsonlines")}}), "Destination.Config: file_format", `"JSONLines"`},
+		"near miss in a config":   {to(Destination{Type: destination.TypeS3, Config: destination.S3{FileFormat: Set(FileFormat("jsonlines"))}}), "Destination.Config: file_format", `"JSONLines"`},
 		"a printed secret":        {to(Destination{Type: destination.TypeHTTP, Config: destination.HTTP{Token: Set(NewSecret("[redacted]"))}}), "body", "clear"},
 		"a printed raw config":    {to(Destination{Type: "Kafka", Config: destination.Raw(destination.Raw(`{"password":"x"}`).String())}), "body", "clear"},
 	} {
@@ -299,7 +299,7 @@ func TestExportsThatNoServerCanStore(t *testing.T) {
 			requireInputError(t, err, tt.field)
 		})
 	}
-	stored := s3(destination.S3{FileFormat: Set("Parquet"), Compression: Set("zstd")})
+	stored := s3(destination.S3{FileFormat: Set(FileFormatParquet), Compression: Set(FileCompressionZstd)})
 	stored.Integration = Set(int64(1))
 	for name, tt := range map[string]struct {
 		field  string
@@ -309,7 +309,7 @@ func TestExportsThatNoServerCanStore(t *testing.T) {
 		"offset cleared without it":    {"Interval", BatchExportUpdateRequest{OffsetDay: Null[int]()}},
 		"hour of a week, alone":        {"OffsetDay", BatchExportUpdateRequest{Interval: Set(IntervalWeek), OffsetHour: Set(1)}},
 		"weekday of a day":             {"OffsetDay", BatchExportUpdateRequest{Interval: Set(IntervalDay), OffsetDay: Set(1), OffsetHour: Set(1)}},
-		"format that the codec lacks":  {"Destination.Config: compression", BatchExportUpdateRequest{Destination: Set(stored.With(destination.S3{FileFormat: Set("JSONLines")}))}},
+		"format that the codec lacks":  {"Destination.Config: compression", BatchExportUpdateRequest{Destination: Set(stored.With(destination.S3{FileFormat: Set(FileFormatJSONLines)}))}},
 		"integration that must resend": {"Destination.Integration", BatchExportUpdateRequest{Destination: Set(Destination{Type: destination.TypeDatabricks, Config: destination.Databricks{}})}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -324,9 +324,9 @@ func TestExportsThatNoServerCanStore(t *testing.T) {
 		{Interval: Set(IntervalWeek), OffsetDay: Set(0), OffsetHour: Set(5)},
 		{Interval: Set(IntervalHour), OffsetDay: Null[int](), OffsetHour: Null[int]()},
 		{Interval: Set(IntervalDay), OffsetHour: Set(5)},
-		{Destination: Set(s3(destination.S3{Compression: Set("zstd")}))}, // the stored format may be Parquet
+		{Destination: Set(s3(destination.S3{Compression: Set(FileCompressionZstd)}))}, // the stored format may be Parquet
 		{Destination: Set(s3(destination.S3{LegacyParquetExtension: Set(true)}))},
-		{Destination: Set(stored.With(destination.S3{FileFormat: Set("JSONLines"), Compression: Set("gzip")}))},
+		{Destination: Set(stored.With(destination.S3{FileFormat: Set(FileFormatJSONLines), Compression: Set(FileCompressionGzip)}))},
 	} {
 		_, err := client.BatchExports.Update(t.Context(), testExportID, update)
 		require.NoError(t, err)

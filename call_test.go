@@ -114,7 +114,7 @@ func TestNilArgumentsAreRefused(t *testing.T) {
 		reflect.TypeFor[BackfillRange]():            reflect.ValueOf(january),
 		reflect.TypeFor[*BackfillOptions]():         reflect.ValueOf(anyAge),
 		reflect.TypeFor[*BackfillTicket](): reflect.ValueOf(&BackfillTicket{
-			ExportID: exportA, RetriedRun: runA, RequestedAt: january.Start.Time(), BackfillID: runB.String(),
+			ExportID: exportA, RetriedRun: runA, RequestedAt: january.Start.Time(), BackfillID: runB,
 		}),
 	}
 	methods := 0

@@ -34,8 +34,7 @@ type Dashboard struct {
 	RestrictionLevel          RestrictionLevel `json:"restriction_level"`
 	EffectiveRestrictionLevel RestrictionLevel `json:"effective_restriction_level"`
 	EffectivePrivilegeLevel   PrivilegeLevel   `json:"effective_privilege_level"`
-	// UserAccessLevel is none, viewer, editor or manager; of a project, member or admin.
-	UserAccessLevel *string `json:"user_access_level"`
+	UserAccessLevel           *AccessLevel     `json:"user_access_level"`
 
 	TeamID               *int64     `json:"team_id,omitzero"`                // newer
 	LastAccessedAt       *time.Time `json:"last_accessed_at,omitzero"`       // newer
@@ -62,6 +61,20 @@ const (
 var creationModes = []CreationMode{
 	CreationModeDefault, CreationModeTemplate, CreationModeDuplicate, CreationModeUnlisted,
 }
+
+// AccessLevel is the access of the key's user to an object. A change of a dashboard needs both an EffectivePrivilegeLevel
+// of [PrivilegeCanEdit] and, in a project with access control, a UserAccessLevel of at least [AccessEditor].
+type AccessLevel string
+
+// The levels of an object and, as its default, of a project.
+const (
+	AccessNone    AccessLevel = "none"
+	AccessViewer  AccessLevel = "viewer"
+	AccessEditor  AccessLevel = "editor"
+	AccessManager AccessLevel = "manager"
+	AccessMember  AccessLevel = "member" // of a project
+	AccessAdmin   AccessLevel = "admin"  // of a project
+)
 
 // RestrictionLevel says who may edit a dashboard.
 type RestrictionLevel int

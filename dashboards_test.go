@@ -32,7 +32,7 @@ func TestDashboardFields(t *testing.T) {
 			ID: 2, UUID: uuid.MustParse("0190e0a2-0000-7000-8000-000000000001"), DistinctID: new("x"), FirstName: "F", LastName: "L", Email: "e@x",
 			IsEmailVerified: new(true), HedgehogConfig: json.RawMessage(`{"color":"red"}`), RoleAtOrganization: new("engineering"),
 		},
-		RestrictionLevel: RestrictionEveryoneCanEdit, EffectiveRestrictionLevel: RestrictionOnlyCollaboratorsCanEdit, EffectivePrivilegeLevel: PrivilegeCanEdit, UserAccessLevel: new("editor"),
+		RestrictionLevel: RestrictionEveryoneCanEdit, EffectiveRestrictionLevel: RestrictionOnlyCollaboratorsCanEdit, EffectivePrivilegeLevel: PrivilegeCanEdit, UserAccessLevel: new(AccessEditor),
 		TeamID: new(int64(7)), LastAccessedAt: at(2), LastViewedAt: at(3), Folder: new("f"), AccessControlVersion: new("v2"), SearchMatchType: new("exact"),
 	}, d)
 

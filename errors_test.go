@@ -258,7 +258,7 @@ func TestTextsNameWhatWasAskedFor(t *testing.T) {
 		"no scope changes that: the user of the personal API key lacks the access":                  failed(failing(403, `{"code":"permission_denied","detail":"You do not have viewer access to this resource."}`).Dashboards.Get(ctx, 1)),
 		"unpauses only for a key whose user has chosen a project":                                   failed(failing(401, "").BatchExports.Unpause(ctx, id, nil)),
 		"hogapi: backfills.wait: ticket: want":                                                      failed(missing().Backfills.Wait(ctx, nil, nil)),
-		"hogapi: runs.wait: WatchOptions.Limit":                                                     failed(missing().Runs.Wait(ctx, id, run, &WatchOptions{Limit: -1})),
+		"hogapi: runs.wait: WatchOptions.Timeout":                                                   failed(missing().Runs.Wait(ctx, id, run, &WatchOptions{Timeout: -1})),
 		`Interval "hourly": want "hour", or another of: hour, day, week`:                            failed(missing().BatchExports.Create(ctx, exported("hourly", ModelEvents, "S3"))),
 		`Interval "daily": want "day"`:                                                              failed(missing().BatchExports.Create(ctx, exported("daily", ModelEvents, "S3"))),
 		`Model "event": want "events", or another of: events, persons`:                              failed(missing().BatchExports.Create(ctx, exported("hour", "event", "S3"))),

@@ -36,7 +36,7 @@ func ExampleBatchExportsService_Create() {
 				BucketName: hogapi.Set("lake"),
 				Region:     hogapi.Set("eu-central-1"),
 				Prefix:     hogapi.Set("events/"),
-				FileFormat: hogapi.Set("Parquet"),
+				FileFormat: hogapi.Set(destination.FormatParquet),
 			},
 		},
 	})

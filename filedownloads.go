@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/hogapi/hogapi/destination"
 	"github.com/hogapi/hogapi/internal/download"
 	"github.com/hogapi/hogapi/internal/exported"
 	"github.com/hogapi/hogapi/internal/httptry"
@@ -63,26 +64,26 @@ func (s *fileDownloadState) complete() error {
 }
 
 // FileFormat is the format of exported files.
-type FileFormat string
+type FileFormat = destination.FileFormat
 
 // The formats that the service writes.
 const (
-	FileFormatParquet   FileFormat = "Parquet"
-	FileFormatJSONLines FileFormat = "JSONLines"
+	FileFormatParquet   = destination.FormatParquet
+	FileFormatJSONLines = destination.FormatJSONLines
 )
 
 var fileFormats = []FileFormat{FileFormatParquet, FileFormatJSONLines}
 
 // FileCompression is the compression of exported files.
-type FileCompression string
+type FileCompression = destination.Compression
 
 // The compressions that the service knows. JSONLines files take gzip and brotli only.
 const (
-	FileCompressionZstd   FileCompression = "zstd"
-	FileCompressionLZ4    FileCompression = "lz4"
-	FileCompressionSnappy FileCompression = "snappy"
-	FileCompressionGzip   FileCompression = "gzip"
-	FileCompressionBrotli FileCompression = "brotli"
+	FileCompressionZstd   = destination.CompressionZstd
+	FileCompressionLZ4    = destination.CompressionLZ4
+	FileCompressionSnappy = destination.CompressionSnappy
+	FileCompressionGzip   = destination.CompressionGzip
+	FileCompressionBrotli = destination.CompressionBrotli
 )
 
 var fileCompressions = []FileCompression{

@@ -36,11 +36,15 @@ type CursorPage[T any] struct {
 	Results  []T     `json:"results"`
 }
 
-// NextCursor returns the cursor of the next page, for CursorOptions.Cursor. It returns "" on the last page, and
-// an error if the service's link cannot be read.
+// CursorEnd is what NextCursor returns on the last page. It can be stored like any other cursor; a list that is asked to
+// start there refuses it.
+const CursorEnd = "end"
+
+// NextCursor returns the cursor of the next page, for CursorOptions.Cursor, or [CursorEnd] on the last page. The error
+// says that the service's link cannot be read.
 func (p *CursorPage[T]) NextCursor() (string, error) {
 	if p.Next == nil || *p.Next == "" {
-		return "", nil
+		return CursorEnd, nil
 	}
 	return pages.CursorIn(*p.Next)
 }
@@ -78,6 +82,9 @@ func (o ListOptions) check() *InputError {
 }
 
 func (o CursorOptions) check() *InputError {
+	if o.Cursor == CursorEnd {
+		return outgoing.Refuse("Cursor", o.Cursor, "a cursor; the walk that stored CursorEnd is over")
+	}
 	if _, err := pages.Start(o.Cursor); err != nil {
 		return outgoing.Refuse("Cursor", "", "a cursor, or the Next of a page: "+err.Error())
 	}

@@ -199,7 +199,9 @@ func TestCursorOfAPage(t *testing.T) {
 	require.Equal(t, []string{"", "cD0yMDI0+/==", "cD0yMDI1"}, asked)
 	cursor, err = page.NextCursor()
 	require.NoError(t, err)
-	require.Empty(t, cursor)
+	require.Equal(t, CursorEnd, cursor, "a stored end differs from a beginning")
+	_, err = client.Runs.List(t.Context(), exportA, &RunListOptions{CursorOptions: CursorOptions{Cursor: cursor}})
+	requireInputError(t, err, "Cursor")
 	for _, link := range []string{"https://x/", "https://x/?offset=3", "%zz", "?cursor=%zz", "?cursor="} {
 		_, err := (&CursorPage[Run]{Next: &link}).NextCursor()
 		require.Error(t, err, link)

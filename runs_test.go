@@ -448,7 +448,7 @@ func TestWaitHasALimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client, _ := play(t, answers(200, fmt.Sprintf(`{"id": "%s", "status": "Running", "records_completed": 7, "latest_error": "SlowDown"}`, runA)))
 		looks, begin := 0, time.Now()
-		run, err := client.Runs.Wait(t.Context(), exportA, runA, &WatchOptions{Limit: time.Minute, OnLook: func(i LookInfo) {
+		run, err := client.Runs.Wait(t.Context(), exportA, runA, &WatchOptions{Timeout: time.Minute, OnLook: func(i LookInfo) {
 			looks++
 			require.Equal(t, "run "+runA.String(), i.Of)
 			require.Equal(t, "Running, 7 records: SlowDown", i.State)
@@ -456,7 +456,7 @@ func TestWaitHasALimit(t *testing.T) {
 		require.Equal(t, time.Minute, time.Since(begin))
 		require.EqualValues(t, 7, *run.RecordsCompleted)
 		require.EqualError(t, err, "hogapi: stopped watching run "+runA.String()+", last seen as Running, 7 records: SlowDown: "+
-			"context deadline exceeded: WatchOptions.Limit of 1m0s is over")
+			"context deadline exceeded: WatchOptions.Timeout of 1m0s is over")
 		require.Equal(t, 4, looks, "after 0, 5, 15 and 35 seconds")
 	})
 }

@@ -42,9 +42,9 @@ type WatchOptions struct {
 	// begin a run. [github.com/hogapi/hogapi/coverage.RangeOptions.Watch] says what it is for a range. The default is 2 minutes.
 	Settle time.Duration
 
-	// Limit ends Watch and Wait after this time with an error that matches [context.DeadlineExceeded]. The service
+	// Timeout ends Watch and Wait after this time with an error that matches [context.DeadlineExceeded]. The service
 	// retries some failures without end, so a run can take days. By default, only ctx limits the time.
-	Limit time.Duration
+	Timeout time.Duration
 
 	// OnLook is called after each look, even if nothing changed or the look failed. Watch and Wait wait until it
 	// returns.
@@ -72,7 +72,7 @@ func (o *WatchOptions) withDefaults(op Op) (looks, error) {
 		w.Until = func(r Run) bool { return r.Status.IsTerminal() }
 	}
 	pace, refusal := watch.Pace{
-		Interval: w.Interval, MaxInterval: w.MaxInterval, MaxFailures: w.MaxFailures, Settle: w.Settle, Judge: judgeLook, Limit: w.Limit,
+		Interval: w.Interval, MaxInterval: w.MaxInterval, MaxFailures: w.MaxFailures, Settle: w.Settle, Judge: judgeLook, Limit: w.Timeout,
 	}.WithDefaults()
 	if w.OnLook != nil {
 		pace.OnLook = func(i watch.Info) { w.OnLook(LookInfo(i)) }

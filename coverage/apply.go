@@ -300,7 +300,7 @@ func (r *repairer) waitForBackfills(ctx context.Context, exportID uuid.UUID, gap
 		if !gap.Overlaps(calendar.NewSpan(outgoing.OrDefault(b.StartAt), cmp.Or(end.Time(), gap.End))) {
 			continue
 		}
-		ticket := &hogapi.BackfillTicket{ExportID: exportID, BackfillID: b.ID.String(), RequestedAt: b.CreatedAt, StartAt: hogapi.AtBeginning(), EndAt: end}
+		ticket := &hogapi.BackfillTicket{ExportID: exportID, BackfillID: b.ID, RequestedAt: b.CreatedAt, StartAt: hogapi.AtBeginning(), EndAt: end}
 		if b.StartAt != nil {
 			ticket.StartAt = hogapi.AtTime(*b.StartAt)
 		}

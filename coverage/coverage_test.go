@@ -32,7 +32,7 @@ func TestInputIsRefused(t *testing.T) {
 	}{
 		{"hogapi: batch_exports.plan_repair: coverage: want", failed(coverage.MakePlan(ctx, client, nil, nil))},
 		{"hogapi: batch_exports.repair: plan: want", failed(coverage.Repair(ctx, client, nil, nil))},
-		{"hogapi: batch_exports.repair: WatchOptions.Limit", failed(coverage.Repair(ctx, client, &coverage.Plan{ExportID: id}, &coverage.RepairOptions{Watch: &hogapi.WatchOptions{Limit: -1}}))},
+		{"hogapi: batch_exports.repair: WatchOptions.Timeout", failed(coverage.Repair(ctx, client, &coverage.Plan{ExportID: id}, &coverage.RepairOptions{Watch: &hogapi.WatchOptions{Timeout: -1}}))},
 		{"hogapi: batch_exports.coverage: Options.AgeLine", failed(coverage.Of(ctx, client, id, &coverage.Options{AgeLine: -1}))},
 		{"hogapi: file_downloads.range: RangeOptions.Step", ranged(client, &coverage.RangeOptions{Folder: t.TempDir(), Step: time.Millisecond})},
 		{"hogapi: file_downloads.range: File.Compression", ranged(client, &coverage.RangeOptions{

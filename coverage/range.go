@@ -271,5 +271,5 @@ func listing(d *hogapi.FileDownload) download.Listing {
 // paceOf returns the pace of looks.
 func paceOf(o *hogapi.WatchOptions) (watch.Pace, *ops.InputError) {
 	w := outgoing.OrDefault(o)
-	return watch.Pace{Interval: w.Interval, MaxInterval: w.MaxInterval, MaxFailures: w.MaxFailures, Settle: w.Settle, Limit: w.Limit}.WithDefaults()
+	return watch.Pace{Interval: w.Interval, MaxInterval: w.MaxInterval, MaxFailures: w.MaxFailures, Settle: w.Settle, Limit: w.Timeout}.WithDefaults()
 }

@@ -7,21 +7,21 @@ import "github.com/hogapi/hogapi/opt"
 // TypeS3Compatible with the id of an integration of the project, which holds the credentials, in the
 // Integration of hogapi.Destination.
 type S3 struct {
-	BucketName                opt.Opt[string]     `json:"bucket_name,omitzero"`
-	Region                    opt.Opt[string]     `json:"region,omitzero"`
-	Prefix                    opt.Opt[string]     `json:"prefix,omitzero"`
-	AWSAccessKeyID            opt.Opt[opt.Secret] `json:"aws_access_key_id,omitzero"`     // older servers
-	AWSSecretAccessKey        opt.Opt[opt.Secret] `json:"aws_secret_access_key,omitzero"` // older servers
-	Compression               opt.Opt[string]     `json:"compression,omitzero"`           // zstd, lz4, snappy (Parquet only), gzip, brotli
-	Encryption                opt.Opt[string]     `json:"encryption,omitzero"`            // not S3Compatible
-	KMSKeyID                  opt.Opt[string]     `json:"kms_key_id,omitzero"`            // not S3Compatible
-	EndpointURL               opt.Opt[string]     `json:"endpoint_url,omitzero"`          // older servers
-	FileFormat                opt.Opt[string]     `json:"file_format,omitzero"`           // JSONLines or Parquet
-	MaxFileSizeMB             opt.Opt[int]        `json:"max_file_size_mb,omitzero"`
-	UseVirtualStyleAddressing opt.Opt[bool]       `json:"use_virtual_style_addressing,omitzero"` // not AwsS3
-	LegacyParquetExtension    opt.Opt[bool]       `json:"legacy_parquet_extension,omitzero"`     // newer servers
-	IncludeEvents             opt.Opt[[]string]   `json:"include_events,omitzero"`
-	ExcludeEvents             opt.Opt[[]string]   `json:"exclude_events,omitzero"`
+	BucketName                opt.Opt[string]      `json:"bucket_name,omitzero"`
+	Region                    opt.Opt[string]      `json:"region,omitzero"`
+	Prefix                    opt.Opt[string]      `json:"prefix,omitzero"`
+	AWSAccessKeyID            opt.Opt[opt.Secret]  `json:"aws_access_key_id,omitzero"`     // older servers
+	AWSSecretAccessKey        opt.Opt[opt.Secret]  `json:"aws_secret_access_key,omitzero"` // older servers
+	Compression               opt.Opt[Compression] `json:"compression,omitzero"`           // zstd, lz4, snappy (Parquet only), gzip, brotli
+	Encryption                opt.Opt[string]      `json:"encryption,omitzero"`            // not S3Compatible
+	KMSKeyID                  opt.Opt[string]      `json:"kms_key_id,omitzero"`            // not S3Compatible
+	EndpointURL               opt.Opt[string]      `json:"endpoint_url,omitzero"`          // older servers
+	FileFormat                opt.Opt[FileFormat]  `json:"file_format,omitzero"`           // JSONLines or Parquet
+	MaxFileSizeMB             opt.Opt[int]         `json:"max_file_size_mb,omitzero"`
+	UseVirtualStyleAddressing opt.Opt[bool]        `json:"use_virtual_style_addressing,omitzero"` // not AwsS3
+	LegacyParquetExtension    opt.Opt[bool]        `json:"legacy_parquet_extension,omitzero"`     // newer servers
+	IncludeEvents             opt.Opt[[]string]    `json:"include_events,omitzero"`
+	ExcludeEvents             opt.Opt[[]string]    `json:"exclude_events,omitzero"`
 
 	Extra Extra `json:"-"`
 }
@@ -146,14 +146,14 @@ type Databricks struct {
 
 // AzureBlob is for AzureBlob.
 type AzureBlob struct {
-	ContainerName          opt.Opt[string]   `json:"container_name,omitzero"`
-	Prefix                 opt.Opt[string]   `json:"prefix,omitzero"`
-	Compression            opt.Opt[string]   `json:"compression,omitzero"` // as S3
-	FileFormat             opt.Opt[string]   `json:"file_format,omitzero"` // JSONLines or Parquet
-	MaxFileSizeMB          opt.Opt[int]      `json:"max_file_size_mb,omitzero"`
-	LegacyParquetExtension opt.Opt[bool]     `json:"legacy_parquet_extension,omitzero"`
-	IncludeEvents          opt.Opt[[]string] `json:"include_events,omitzero"`
-	ExcludeEvents          opt.Opt[[]string] `json:"exclude_events,omitzero"`
+	ContainerName          opt.Opt[string]      `json:"container_name,omitzero"`
+	Prefix                 opt.Opt[string]      `json:"prefix,omitzero"`
+	Compression            opt.Opt[Compression] `json:"compression,omitzero"` // as S3
+	FileFormat             opt.Opt[FileFormat]  `json:"file_format,omitzero"` // JSONLines or Parquet
+	MaxFileSizeMB          opt.Opt[int]         `json:"max_file_size_mb,omitzero"`
+	LegacyParquetExtension opt.Opt[bool]        `json:"legacy_parquet_extension,omitzero"`
+	IncludeEvents          opt.Opt[[]string]    `json:"include_events,omitzero"`
+	ExcludeEvents          opt.Opt[[]string]    `json:"exclude_events,omitzero"`
 
 	Extra Extra `json:"-"`
 }
@@ -193,3 +193,24 @@ type NoOp struct {
 
 	Extra Extra `json:"-"`
 }
+
+// FileFormat is the format of exported files.
+type FileFormat string
+
+// The formats that the service writes.
+const (
+	FormatParquet   FileFormat = "Parquet"
+	FormatJSONLines FileFormat = "JSONLines"
+)
+
+// Compression is the compression of exported files.
+type Compression string
+
+// The compressions that the service knows. JSONLines files take gzip and brotli only.
+const (
+	CompressionZstd   Compression = "zstd"
+	CompressionLZ4    Compression = "lz4"
+	CompressionSnappy Compression = "snappy"
+	CompressionGzip   Compression = "gzip"
+	CompressionBrotli Compression = "brotli"
+)

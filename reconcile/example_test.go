@@ -185,7 +185,7 @@ func ExampleNamedObjects() {
 	at := time.Date(2026, 11, 25, 10, 0, 0, 0, time.UTC)
 	run := coverage.Run{Status: hogapi.RunStatusCompleted, Start: at, End: at.Add(time.Hour)}
 	covered := &coverage.Coverage{Intervals: []coverage.Interval{{Start: run.Start, End: run.End, Runs: []coverage.Run{run}}}}
-	export := &hogapi.BatchExport{Destination: hogapi.Destination{Config: &destination.S3{Prefix: opt.Set("events/{year}"), Compression: opt.Set("gzip")}}}
+	export := &hogapi.BatchExport{Destination: hogapi.Destination{Config: &destination.S3{Prefix: opt.Set("events/{year}"), Compression: opt.Set(destination.CompressionGzip)}}}
 	names, err := reconcile.NamedObjects(fstest.MapFS{}, "events", export, covered)
 	if err != nil {
 		panic(err)

@@ -203,11 +203,11 @@ func TestNamedObjects(t *testing.T) {
 	}
 	last := "None-2026-11-25T05:00:00+00:00"
 	assert.Equal(t, []string{named(1) + ".jsonl", last + ".jsonl"}, names("events", destination.S3{Prefix: opt.Set("events/")}))
-	assert.Equal(t, []string{"2026/11/" + named(1) + ".jsonl.gz", "2026/11/" + last + ".jsonl.gz"}, names("events/", destination.S3{Prefix: opt.Set("/events//{year}/{month}"), Compression: opt.Set("gzip")}))
-	assert.Equal(t, []string{"{nothing}/" + named(1) + ".parquet", "{nothing}/" + last + ".parquet"}, names("", destination.S3{Prefix: opt.Set("{nothing}"), FileFormat: opt.Set("Parquet"), Compression: opt.Set("zstd"), LegacyParquetExtension: opt.Set(false)}))
-	assert.Equal(t, []string{named(1) + ".parquet.zst", last + ".parquet.zst"}, names("", destination.S3{FileFormat: opt.Set("Parquet"), Compression: opt.Set("zstd")}))
+	assert.Equal(t, []string{"2026/11/" + named(1) + ".jsonl.gz", "2026/11/" + last + ".jsonl.gz"}, names("events/", destination.S3{Prefix: opt.Set("/events//{year}/{month}"), Compression: opt.Set(destination.CompressionGzip)}))
+	assert.Equal(t, []string{"{nothing}/" + named(1) + ".parquet", "{nothing}/" + last + ".parquet"}, names("", destination.S3{Prefix: opt.Set("{nothing}"), FileFormat: opt.Set(destination.FormatParquet), Compression: opt.Set(destination.CompressionZstd), LegacyParquetExtension: opt.Set(false)}))
+	assert.Equal(t, []string{named(1) + ".parquet.zst", last + ".parquet.zst"}, names("", destination.S3{FileFormat: opt.Set(destination.FormatParquet), Compression: opt.Set(destination.CompressionZstd)}))
 
-	parts := destination.S3{Prefix: opt.Set("events"), FileFormat: opt.Set("Parquet"), MaxFileSizeMB: opt.Set(5)}
+	parts := destination.S3{Prefix: opt.Set("events"), FileFormat: opt.Set(destination.FormatParquet), MaxFileSizeMB: opt.Set(5)}
 	e.Destination.Config = &parts
 	_, err := NamedObjects(b, "events", e, &b.coverage)
 	require.ErrorIs(t, err, ErrCannotTell)
@@ -226,7 +226,7 @@ func TestNamedObjects(t *testing.T) {
 	assert.Equal(t, names("events", parts), keyed)
 	assert.Equal(t, []string{named(1) + ".jsonl", last + ".jsonl"}, names("", destination.S3{MaxFileSizeMB: opt.Set(0)}), "0 is no limit, so there is no manifest")
 	azure := &hogapi.BatchExport{Name: "lake", Destination: hogapi.Destination{Type: destination.TypeAzureBlob, Config: &destination.AzureBlob{
-		Prefix: opt.Set("events"), FileFormat: opt.Set("Parquet"), MaxFileSizeMB: opt.Set(5), LegacyParquetExtension: opt.Set(false),
+		Prefix: opt.Set("events"), FileFormat: opt.Set(destination.FormatParquet), MaxFileSizeMB: opt.Set(5), LegacyParquetExtension: opt.Set(false),
 	}}}
 	delete(b.MapFS, last+"_manifest.json")
 	found, err := NamedObjects(b, "events", azure, &b.coverage)

@@ -226,7 +226,7 @@ func TestWaitBelievesCoverAndNotCounts(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			ticket := &hogapi.BackfillTicket{
-				ExportID: smallID, BackfillID: own, StartAt: hogapi.AtTime(at(tt.from)), EndAt: hogapi.CaughtUp(), RequestedAt: at("28T12"), Unpaused: tt.pause,
+				ExportID: smallID, BackfillID: uuid.MustParse(own), StartAt: hogapi.AtTime(at(tt.from)), EndAt: hogapi.CaughtUp(), RequestedAt: at("28T12"), Unpaused: tt.pause,
 			}
 			if tt.to != "" {
 				ticket.EndAt = hogapi.AtTime(at(tt.to))

@@ -350,14 +350,14 @@ func TestWaitAll(t *testing.T) {
 			tickets = append(tickets, ticket)
 		}
 		begin, seen := time.Now(), map[string]string{}
-		o := &hogapi.WatchOptions{Limit: time.Hour, OnLook: func(i hogapi.LookInfo) { seen[i.Of] = i.State }}
+		o := &hogapi.WatchOptions{Timeout: time.Hour, OnLook: func(i hogapi.LookInfo) { seen[i.Of] = i.State }}
 		states, err := client.Backfills.WaitAll(t.Context(), tickets, o)
 		require.Equal(t, time.Hour, time.Since(begin))
 		require.ErrorIs(t, err, hogapi.ErrRunFailed)
 		require.ErrorContains(t, err, "bucket is gone")
 		require.ErrorIs(t, err, context.DeadlineExceeded)
 		last := "the backfill of export " + tickets[2].ExportID.String() + " from 1999-12-01T00:00:00Z to 1999-12-01T01:00:00Z"
-		require.ErrorContains(t, err, "stopped watching "+last+", last seen as 0 %, 0 runs completed, 0 failed: context deadline exceeded: WatchOptions.Limit of 1h0m0s is over")
+		require.ErrorContains(t, err, "stopped watching "+last+", last seen as 0 %, 0 runs completed, 0 failed: context deadline exceeded: WatchOptions.Timeout of 1h0m0s is over")
 		require.Equal(t, []int{1, 0, 0}, []int{states[0].Failed, states[1].Failed, states[2].Failed})
 		require.Equal(t, 1, states[1].Completed)
 		require.Len(t, seen, 3)

@@ -136,7 +136,7 @@ func TestBackfillIsCancelledAtOnce(t *testing.T) {
 		client, export := s.Client(t), defaultProject(s).AddExport(hogapitest.Export{})
 		ticket, err := client.Backfills.Create(t.Context(), export, sixHours(), anyAge)
 		require.NoError(t, err)
-		require.NoError(t, client.Backfills.Cancel(t.Context(), export, uuid.MustParse(ticket.BackfillID)))
+		require.NoError(t, client.Backfills.Cancel(t.Context(), export, ticket.BackfillID))
 		state, err := client.Backfills.Wait(t.Context(), ticket, nil)
 		require.ErrorAs(t, err, new(*hogapi.BackfillError))
 		require.Equal(t, hogapi.RunStatusCancelled, state.Backfill.Status)

@@ -31,7 +31,7 @@ const CancelPatience = 2 * time.Minute
 // WithDefaults replaces zero fields by defaults, and refuses negative ones.
 func (p Pace) WithDefaults() (Pace, *ops.InputError) {
 	if refusal := outgoing.Durations(map[string]time.Duration{
-		"WatchOptions.Interval": p.Interval, "WatchOptions.MaxInterval": p.MaxInterval, "WatchOptions.Settle": p.Settle, "WatchOptions.Limit": p.Limit,
+		"WatchOptions.Interval": p.Interval, "WatchOptions.MaxInterval": p.MaxInterval, "WatchOptions.Settle": p.Settle, "WatchOptions.Timeout": p.Limit,
 	}); refusal != nil {
 		return p, refusal
 	}
@@ -56,7 +56,7 @@ func (p Pace) Bound(ctx context.Context) (context.Context, context.CancelFunc) {
 	if ctx == nil || p.Limit == 0 {
 		return ctx, func() {}
 	}
-	return context.WithTimeoutCause(ctx, p.Limit, fmt.Errorf("WatchOptions.Limit of %v is over", p.Limit))
+	return context.WithTimeoutCause(ctx, p.Limit, fmt.Errorf("WatchOptions.Timeout of %v is over", p.Limit))
 }
 
 // Failure classifies the error of a look.

@@ -17,7 +17,7 @@ func TestPaceHasDefaults(t *testing.T) {
 	require.Nil(t, refusal)
 	assert.Equal(t, time.Hour, p.MaxInterval, "never below the first interval")
 	for field, p := range map[string]Pace{
-		"WatchOptions.Interval": {Interval: -1}, "WatchOptions.MaxInterval": {MaxInterval: -1}, "WatchOptions.Settle": {Settle: -1}, "WatchOptions.Limit": {Limit: -1},
+		"WatchOptions.Interval": {Interval: -1}, "WatchOptions.MaxInterval": {MaxInterval: -1}, "WatchOptions.Settle": {Settle: -1}, "WatchOptions.Timeout": {Limit: -1},
 		"WatchOptions.MaxFailures": {MaxFailures: -1},
 	} {
 		_, refusal := p.WithDefaults()

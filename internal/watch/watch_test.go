@@ -96,7 +96,7 @@ func TestTheLimitOfAWalk(t *testing.T) {
 		var told []Info
 		o := Pace{MaxFailures: 2, Limit: 10 * time.Second, OnLook: func(i Info) { told = append(told, i) }}
 		_, _, err := walk(t.Context(), o, 1, errPasses, 1)
-		require.EqualError(t, err, "hogapi: stopped watching it, last seen as 1: context deadline exceeded: WatchOptions.Limit of 10s is over")
+		require.EqualError(t, err, "hogapi: stopped watching it, last seen as 1: context deadline exceeded: WatchOptions.Timeout of 10s is over")
 		require.ErrorIs(t, err, context.DeadlineExceeded)
 		assert.Equal(t, []Info{{"it", "1", nil, time.Second}, {"it", "1", errPasses, 2 * time.Second}, {"it", "1", nil, 3 * time.Second}}, told[:3])
 

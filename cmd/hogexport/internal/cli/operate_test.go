@@ -57,10 +57,10 @@ func TestRunsLogsAndCancel(t *testing.T) {
 		Start: hogapi.AtTime(now.Truncate(time.Hour).Add(-9 * time.Hour)), End: hogapi.AtTime(now.Truncate(time.Hour).Add(-8 * time.Hour)),
 	}, nil)
 	require.NoError(t, err)
-	p.ends(t, 2, "cancel", "warehouse").err(t, "backfill "+ticket.BackfillID)
-	p.ends(t, 0, "cancel", "warehouse", ticket.BackfillID[:13], "--yes").out(t, "cancelled backfill")
-	prefix := p.server.Project(hogapitest.DefaultProject).AddRun(id, hogapitest.Run{ID: uuid.MustParse(ticket.BackfillID[:34] + "00")})
-	p.ends(t, 2, "cancel", "warehouse", ticket.BackfillID[:13], "--yes").err(t, "a backfill and 1 run has an id that begins with", "give more of the id")
+	p.ends(t, 2, "cancel", "warehouse").err(t, "backfill "+ticket.BackfillID.String())
+	p.ends(t, 0, "cancel", "warehouse", ticket.BackfillID.String()[:13], "--yes").out(t, "cancelled backfill")
+	prefix := p.server.Project(hogapitest.DefaultProject).AddRun(id, hogapitest.Run{ID: uuid.MustParse(ticket.BackfillID.String()[:34] + "00")})
+	p.ends(t, 2, "cancel", "warehouse", ticket.BackfillID.String()[:13], "--yes").err(t, "a backfill and 1 run has an id that begins with", "give more of the id")
 	p.ends(t, 2, "cancel", "warehouse", prefix.String(), "--yes").err(t, "is over: Completed")
 	done := p.server.Project(hogapitest.DefaultProject).Runs(id)[0]
 	p.ends(t, 2, "cancel", "warehouse", done.ID.String(), "--yes").err(t, "is over: Completed", "nothing was changed")
