@@ -106,6 +106,7 @@ func TestDryRunAndAgeLine(t *testing.T) {
 	p.addExport("warehouse", outage)
 	folder := filepath.Join(t.TempDir(), "exports")
 	p.ends(t, 0, "pull", folder, "--dry-run").out(t, "would write "+filepath.Join(folder, "warehouse.yaml"), "Nothing was changed.")
+	p.ends(t, 0, "pull", folder, "--dry-run", "--json").out(t, `"remove":[],"write":["`)
 	assert.NoDirExists(t, folder)
 	p.ends(t, 0, "pull", folder)
 	r := p.ends(t, 0, "pull", folder, "--dry-run")

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -67,15 +68,21 @@ func difference(file, project string) (lines []string) {
 
 // printOnly says which files would be written and removed.
 func (p *pull) printOnly(paths []string, texts map[string][]byte, gone []string) error {
+	paths = slices.DeleteFunc(paths, func(path string) bool {
+		text, err := os.ReadFile(path)
+		return err == nil && bytes.Equal(text, texts[path])
+	})
+	if !p.prune {
+		gone = nil
+	}
+	if p.JSON {
+		return json.NewEncoder(p.Out).Encode(map[string][]string{"write": append([]string{}, paths...), "remove": append([]string{}, gone...)})
+	}
 	for _, path := range paths {
-		if text, err := os.ReadFile(path); err != nil || !bytes.Equal(text, texts[path]) {
-			fmt.Fprintln(p.Out, "would write "+term.Line(path))
-		}
+		fmt.Fprintln(p.Out, "would write "+term.Line(path))
 	}
 	for _, path := range gone {
-		if p.prune {
-			fmt.Fprintln(p.Out, "would remove "+term.Line(path))
-		}
+		fmt.Fprintln(p.Out, "would remove "+term.Line(path))
 	}
 	fmt.Fprintln(p.Out, "Nothing was changed.")
 	return nil

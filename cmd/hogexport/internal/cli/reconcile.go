@@ -126,7 +126,10 @@ func (r *reconciling) run(ctx context.Context, names []string) error {
 	defer place.end()
 	if r.dryRun {
 		plan, err := reconcile.PlanFor(ctx, reconcile.PostHog(client, nil), place.side, o)
-		if err == nil {
+		switch {
+		case err == nil && r.JSON:
+			return json.NewEncoder(r.Out).Encode(plan)
+		case err == nil:
 			fmt.Fprintln(r.Out, plan.String()+"\nNothing was compared.")
 		}
 		return err

@@ -205,7 +205,7 @@ func (a *app) backfillOf(ctx context.Context, client *hogapi.Client, e *hogapi.B
 	if whole, err := uuid.Parse(id); err == nil {
 		b, err := client.Backfills.Get(ctx, e.ID, whole)
 		if errors.Is(err, hogapi.ErrNotFound) {
-			return nil, nil //nolint:nilnil // there is none
+			return nil, nil //nolint:nilnil // the id may be one of a run
 		}
 		return b, err
 	}

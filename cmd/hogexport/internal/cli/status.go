@@ -37,7 +37,7 @@ type status struct {
 	Gaps         *int       `json:"gaps,omitempty"`
 
 	target string // the destination with its bucket or table
-	paused string // since when, and by whom it is
+	paused string // who has paused it, and since when
 }
 
 const (
