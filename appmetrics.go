@@ -147,6 +147,8 @@ type HistoricalExportDetail struct {
 	Errors  []MetricError    `json:"errors"`
 }
 
+func (d *HistoricalExportDetail) identity() string { return d.Summary.JobID }
+
 func (d *HistoricalExportDetail) complete() error {
 	return cmp.Or(d.Summary.complete(), allComplete(d.Errors))
 }
@@ -199,7 +201,7 @@ func (s *AppMetricsService) Get(
 	r := metrics(ops.AppMetricsGet, selected.Category, selected.JobID, id)
 	outgoing.SetText(r.query, "date_from", selected.DateFrom)
 	outgoing.SetText(r.query, "date_to", selected.DateTo)
-	return fetch[AppMetrics](ctx, s.client, r, options)
+	return ask[AppMetrics](ctx, s.client, r, options)
 }
 
 // ErrorDetails returns the newest occurrences of one type of error, by the name in [MetricError].
@@ -215,7 +217,7 @@ func (s *AppMetricsService) ErrorDetails(
 		r = r.refuse(outgoing.Refuse("errorType", "", "a type of error, such as those in AppMetrics.Errors"))
 	}
 	r.query.Set("error_type", errorType)
-	return fetchRows[MetricErrorDetail](ctx, s.client, r, options, "result")
+	return askRows[MetricErrorDetail](ctx, s.client, r, options, "result")
 }
 
 // HistoricalExports returns the historical exports of an app.
@@ -225,7 +227,7 @@ func (s *AppMetricsService) HistoricalExports(
 	ctx context.Context, pluginConfigID string, options ...CallOption,
 ) ([]HistoricalExport, error) {
 	r := metrics(ops.AppMetricsHistoricalExports, "", "", pluginConfigID)
-	return fetchRows[HistoricalExport](ctx, s.client, r, options, "results")
+	return askRows[HistoricalExport](ctx, s.client, r, options, "results")
 }
 
 // HistoricalExport returns one historical export with its counts. For an unknown job, the service
@@ -236,8 +238,7 @@ func (s *AppMetricsService) HistoricalExport(
 	ctx context.Context, pluginConfigID, jobID string, options ...CallOption,
 ) (*HistoricalExportDetail, error) {
 	r := metrics(ops.AppMetricsHistoricalExport, "", "", pluginConfigID, jobID)
-	isAsked := func(d *HistoricalExportDetail) error { return httptry.IsAskedFor("job_id", d.Summary.JobID, jobID) }
-	return fetchMatching(ctx, s.client, r, options, isAsked)
+	return ask[HistoricalExportDetail](ctx, s.client, r, options)
 }
 
 // metrics returns the request of an operation. Its answer may be empty: PostHog's API reference documents no

@@ -7,7 +7,6 @@ import (
 	"iter"
 	"net/http"
 	"net/url"
-	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -36,6 +35,8 @@ type Backfill struct {
 	AdjustedStartAt   *time.Time        `json:"adjusted_start_at"`   // begin of the interval of the earliest data: may equal StartAt, or be before it
 	Progress          *BackfillProgress `json:"progress"`
 }
+
+func (b *Backfill) identity() string { return b.ID.String() }
 
 func (b *Backfill) complete() error {
 	return cmp.Or(httptry.Has("id", b.ID), httptry.Has("status", b.Status))
@@ -133,8 +134,7 @@ func (s *BackfillsService) walk(exportID uuid.UUID, o *BackfillListOptions, opti
 //
 // GET /batch_exports/{batch_export_id}/backfills/{id}/, scope batch_export:read.
 func (s *BackfillsService) Get(ctx context.Context, exportID, backfillID uuid.UUID, options ...CallOption) (*Backfill, error) {
-	isAsked := func(b *Backfill) error { return httptry.IsAskedFor("id", b.ID, backfillID) }
-	return fetchMatching(ctx, s.client, endpointByID(ops.BackfillsGet, exportID, backfillID), options, isAsked)
+	return ask[Backfill](ctx, s.client, endpointByID(ops.BackfillsGet, exportID, backfillID), options)
 }
 
 // Create is [BatchExportsService.Backfill] without the older endpoint.
@@ -154,7 +154,7 @@ func (s *BackfillsService) Cancel(ctx context.Context, exportID, backfillID uuid
 	if err := s.client.call(ctx, r, nil, options...); err != nil {
 		return err
 	}
-	after, err := s.Get(ctx, exportID, backfillID, append(slices.Clip(options), onlyHeader)...)
+	after, err := s.Get(ctx, exportID, backfillID, headersOf(options)...)
 	if err == nil && after.Status.goesOn() {
 		err = errtext.Errorf("the service accepted the call, but the status is still %s", mask.Clean(string(after.Status)))
 	}
@@ -216,7 +216,7 @@ func (c *Client) newTicket(ctx context.Context, op Op, t BackfillTicket, options
 	}
 	cfg.emptyReply()
 	var reply Reply
-	options = append(slices.Clip(options), onlyHeader, WithReply(&reply))
+	options = append(headersOf(options), WithReply(&reply))
 	t.RequestedAt = c.core.now().UTC()
 	records, err := c.Backfills.List(ctx, t.ExportID, nil, options...)
 	switch {

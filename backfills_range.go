@@ -3,7 +3,6 @@ package hogapi
 import (
 	"cmp"
 	"context"
-	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -128,7 +127,7 @@ type BackfillOptions struct {
 func (c *Client) checkBegin(
 	ctx context.Context, op Op, t BackfillTicket, o *BackfillOptions, options []CallOption, first func(*BatchExport) (coverage.Span, *InputError),
 ) error {
-	export, err := c.BatchExports.Get(ctx, t.ExportID, append(slices.Clip(options), onlyHeader)...)
+	export, err := c.BatchExports.Get(ctx, t.ExportID, headersOf(options)...)
 	if err != nil {
 		return beforeSending(op, err)
 	}
@@ -176,7 +175,7 @@ func (e *BatchExport) refuseOld(line coverage.AgeLine, first coverage.Span, t Ba
 
 // unpauseWithBackfill first reads the time of the export's last pause, where the backfill begins.
 func (s *BatchExportsService) unpauseWithBackfill(ctx context.Context, r request, id uuid.UUID, accepts bool, options []CallOption) (*BackfillTicket, error) {
-	reads := append(slices.Clip(options), onlyHeader)
+	reads := headersOf(options)
 	export, err := s.Get(ctx, id, reads...)
 	t := BackfillTicket{ExportID: id, Unpaused: true}
 	if err == nil && export.Paused {

@@ -44,6 +44,8 @@ type BatchExport struct {
 	IncrementalMode IncrementalMode `json:"incremental_mode,omitzero"` // newer
 }
 
+func (e *BatchExport) identity() string { return e.ID.String() }
+
 func (e *BatchExport) complete() error { return httptry.Has("id", e.ID) }
 
 // Model is the kind of data that an export exports.
@@ -234,15 +236,14 @@ func (s *BatchExportsService) All(ctx context.Context, o *ListOptions, options .
 }
 
 func (s *BatchExportsService) walk(o *ListOptions, options []CallOption) offsetWalk[BatchExport] {
-	return walkByOffset[BatchExport](s.client, endpoint(ops.BatchExportsList), orDefault(o), func(row *BatchExport) any { return row.ID }, options)
+	return walkByOffset[BatchExport](s.client, endpoint(ops.BatchExportsList), orDefault(o), options)
 }
 
 // Get returns one export.
 //
 // GET /batch_exports/{id}/, scope batch_export:read. [ErrNotFound] if it does not exist or was deleted.
 func (s *BatchExportsService) Get(ctx context.Context, id uuid.UUID, options ...CallOption) (*BatchExport, error) {
-	isAsked := func(e *BatchExport) error { return httptry.IsAskedFor("id", e.ID, id) }
-	return fetchMatching(ctx, s.client, endpointByID(ops.BatchExportsGet, id), options, isAsked)
+	return ask[BatchExport](ctx, s.client, endpointByID(ops.BatchExportsGet, id), options)
 }
 
 // Create makes an export and its schedule.
@@ -253,7 +254,7 @@ func (s *BatchExportsService) Get(ctx context.Context, id uuid.UUID, options ...
 func (s *BatchExportsService) Create(ctx context.Context, export BatchExportRequest, options ...CallOption) (*BatchExport, error) {
 	r := endpoint(ops.BatchExportsCreate)
 	r.body, r.refusal = export.wire(ops.BatchExportsCreate)
-	created, err := fetch[BatchExport](ctx, s.client, r, options)
+	created, err := ask[BatchExport](ctx, s.client, r, options)
 	return created, withReplacement(err, export.Destination)
 }
 
@@ -265,8 +266,7 @@ func (s *BatchExportsService) Update(ctx context.Context, id uuid.UUID, update B
 	body, refusal := update.body(ops.BatchExportsUpdate)
 	r := endpointByID(ops.BatchExportsUpdate, id).refuse(refusal)
 	r.body = body
-	isAsked := func(e *BatchExport) error { return httptry.IsAskedFor("id", e.ID, id) }
-	updated, err := fetchMatching(ctx, s.client, r, options, isAsked)
+	updated, err := ask[BatchExport](ctx, s.client, r, options)
 	return updated, withReplacement(err, update.Destination.Or(Destination{}))
 }
 

@@ -60,8 +60,14 @@ func (c *callConfig) emptyReply() {
 	}
 }
 
-// onlyHeader keeps the headers of a call's options and drops the rest, for a read that comes before the call.
-func onlyHeader(c *callConfig) { *c = callConfig{header: c.header} }
+// headersOf returns the headers among the options of a call, for a read before or after it. A nil option stays, to be refused.
+func headersOf(options []CallOption) []CallOption {
+	cfg, err := configOf("", options)
+	if err != nil {
+		return []CallOption{nil}
+	}
+	return []CallOption{func(c *callConfig) { c.header = cfg.header.Clone() }}
+}
 
 // WithHeader adds a header to one call. It cannot replace a header that the call itself sets, such as
 // Authorization.
@@ -103,29 +109,34 @@ func WithReply(r *Reply) CallOption { return func(c *callConfig) { c.reply = r }
 // request is one call as a service method describes it.
 type request struct {
 	op      endpoints.Row
-	ids     []string    // for the {parameters} of the path
+	ids     []string    // in the path
+	path    string      // below the project's prefix
 	query   url.Values  // may be nil
 	body    any         // nil for no body
 	lenient bool        // an empty answer is fine: PostHog's API reference documents no body
 	refusal *InputError // if not nil, the request is not sent
 
-	matches  func() error  // if not nil, checks that the decoded answer is about the subject of the request
-	location *string       // if not nil, a redirect is the expected answer, and its target is stored here
-	minTry   time.Duration // the least time limit of a try, even if the client's is shorter
+	matches  func(answer any) error // if not nil, checks that the decoded answer is the one that was asked for
+	location *string                // if not nil, a redirect is the expected answer, and its target is stored here
+	minTry   time.Duration          // the least time limit of a try, even if the client's is shorter
 
-	project        string
 	tooMuchIsFinal bool // a try that took too long is not repeated, since the caller will ask for less
 }
 
+// endpoint returns the request of an operation. The ids fill the {parameters} of its path.
 func endpoint(op Op, ids ...string) request {
-	return request{op: endpoints.Of(op), ids: ids}
+	row := endpoints.Of(op)
+	path, refusal := row.Expand(ids)
+	return request{op: row, ids: ids, path: path, refusal: refusal}
 }
 
-// endpointByID is endpoint for exports, runs and backfills: the ids fill the {parameters} in order.
-// It refuses the nil id.
+// endpointByID is endpoint for exports, runs and backfills.
 func endpointByID(op Op, ids ...uuid.UUID) request {
-	texts, refusal := endpoints.Of(op).IDs(ids)
-	return endpoint(op, texts...).refuse(refusal)
+	texts := make([]string, len(ids))
+	for i, id := range ids {
+		texts[i] = id.String()
+	}
+	return endpoint(op, texts...)
 }
 
 func (r request) info(tries int) CallInfo {
@@ -137,10 +148,11 @@ func (r request) refuse(why *InputError) request {
 	return r
 }
 
-func refused(op Op, bad *InputError) error { return outgoing.Refused(op, bad) }
+// refused is the error of an operation that refuses its input, or nil.
+var refused = outgoing.Refused
 
 func (r request) check(ctx context.Context) error {
-	return cmp.Or(checkContext(ctx, r.op.Name), refused(r.op.Name, r.refusal))
+	return refused(r.op.Name, cmp.Or(outgoing.CheckContext(ctx), r.refusal))
 }
 
 func (r request) with(query url.Values) request {
@@ -169,12 +181,30 @@ func (c *Client) call(ctx context.Context, r request, out any, options ...CallOp
 		return err
 	}
 	cfg.emptyReply()
-	return c.carryOut(ctx, r, cfg, c.core.APIPath, out)
+	return c.do(ctx, r, cfg, c.core.APIPath, out)
 }
 
-// carryOut makes one call below a path of the API. Newer servers lack /environments: a read that does not find
-// its endpoint there is repeated below /projects, where the following calls of that endpoint go at once.
-func (c *Client) carryOut(ctx context.Context, r request, cfg callConfig, apiPath string, out any) error {
+// ask is call for a method that returns the decoded answer.
+func ask[T any](ctx context.Context, c *Client, r request, options []CallOption) (*T, error) {
+	var out T
+	err := c.call(ctx, r, &out, options...)
+	if err != nil && !errors.As(err, new(rowErrors)) { // with rowErrors, the page is there
+		return nil, err
+	}
+	return &out, err
+}
+
+// askRows is ask for the list of this name in an answer.
+func askRows[T any](ctx context.Context, c *Client, r request, options []CallOption, name string) ([]T, error) {
+	list := rowList[T]{name: name}
+	err := c.call(ctx, r, &list, options...)
+	return list.rows, err
+}
+
+// do makes one call below a path of the API: it prepares it, makes the tries, and decodes the answer or returns one typed
+// error. Newer servers lack /environments: a read that does not find its endpoint there is repeated below /projects, where
+// the following calls of that endpoint go at once.
+func (c *Client) do(ctx context.Context, r request, cfg callConfig, apiPath string, out any) error {
 	above, isOlder := strings.CutSuffix(apiPath, "/environments")
 	if isOlder && c.core.absent.Has(apiPath+r.op.Path) {
 		apiPath, isOlder = above+"/projects", false
@@ -184,11 +214,14 @@ func (c *Client) carryOut(ctx context.Context, r request, cfg callConfig, apiPat
 		return err
 	}
 	if out != nil || cfg.reply != nil {
-		x.Plan.MostBytes = httptry.MaxAnswer
+		x.Plan.MaxBytes = httptry.MaxAnswer
 	}
-	x.Result = x.Send(ctx)
+	x.Try = x.Send(ctx)
+	if r.location != nil {
+		*r.location = x.Location
+	}
 	err = x.finish(ctx, out)
-	isUnknown := isUnknownEndpoint(err)
+	isUnknown := x.Status == http.StatusNotFound && x.Problem.Detail == httptry.NoEndpoint
 	if r.op.Name != ops.Do && (isUnknown || err == nil) { // the paths of Do have no bound
 		c.core.absent.Note(apiPath+r.op.Path, isUnknown)
 	}
@@ -197,13 +230,64 @@ func (c *Client) carryOut(ctx context.Context, r request, cfg callConfig, apiPat
 		nameProjects(err, above)
 	}
 	if cfg.reply != nil {
-		*cfg.reply = x.reply()
+		*cfg.reply = Reply{x.Status, x.Try.Header, x.Try.Body}
 	}
 	x.observeResult(ctx, err)
 	if isOlder && r.op.Method == http.MethodGet {
-		return c.carryOut(ctx, r, cfg, above+"/projects", out)
+		return c.do(ctx, r, cfg, above+"/projects", out)
 	}
 	return err
+}
+
+// prepare validates a request and builds it, with everything that a try needs.
+func (c *Client) prepare(ctx context.Context, r request, cfg callConfig, apiPath string) (*exchange, error) {
+	if cfg.body != nil {
+		r.body = cfg.body
+	}
+	body, badBody := outgoing.Body(r.body)
+	if bad := cmp.Or(
+		outgoing.If(c.core.api == nil || c.core.personalKey == nil, "client", "", "a client with WithPersonalAPIKey and a region or base URL"),
+		outgoing.If(!outgoing.IsProjectID(c.project), "project", c.project, outgoing.WantProject+": WithProject or ForProject"),
+		badBody,
+	); bad != nil {
+		return nil, refused(r.op.Name, bad)
+	}
+	target := outgoing.URL(c.core.api, apiPath+"/"+c.project+r.path, r.query, cfg.query)
+	if slices.Contains(blockingRefreshes, target.Query().Get("refresh")) {
+		r.minTry, r.tooMuchIsFinal = max(r.minTry, refreshTry), true
+	}
+	x := &exchange{core: c.core, request: r, project: c.project, started: time.Now(), Try: &httptry.Try{}}
+	if ctx.Err() != nil {
+		return nil, x.transportError(httptry.ContextError(ctx), false)
+	}
+	key, err := c.core.personalKey(ctx)
+	if err != nil {
+		return nil, x.transportError(fmt.Errorf("the key source failed: %w", err), false)
+	}
+	key = strings.TrimSpace(key)
+	if problem := outgoing.PersonalKey.Problem(key); problem != "" {
+		return nil, refused(r.op.Name, outgoing.Refuse("personal API key", "", problem))
+	}
+	keys := []string{key}
+	if body != nil {
+		keys = append(keys, mask.Credentials(body)...)
+	}
+	if cfg.header != nil {
+		keys = append(keys, mask.HeaderCredentials(cfg.header)...)
+	}
+	if c.core.projectKey != nil {
+		keys = append(keys, c.core.projectKey())
+	}
+	header := http.Header{}
+	x.Call = httptry.Call{
+		Plan:   httptry.Plan{Origin: httptry.OriginOf(target), Timeout: max(c.core.clients.TryAPI, r.minTry)},
+		Client: c.core.clients.API(), Policy: c.core.retry, Tokens: &c.core.tokens,
+		Method: r.op.Method, URL: target.String(), Header: header, Body: body,
+		Once: r.op.Replay == endpoints.Never, TooMuchIsFinal: r.tooMuchIsFinal, TakesLocation: r.location != nil,
+		Keys: keys, Now: c.core.now,
+		Mark: func(ctx context.Context, try int) context.Context { return r.info(try).in(ctx) }, Tried: x.observeTry,
+	}
+	return x, refused(r.op.Name, outgoing.SetHeader(header, cfg.header, key, c.core.userAgent, body != nil))
 }
 
 // blockingRefreshes are the values of the parameter refresh for which the service computes the results of a dashboard or an
@@ -235,80 +319,6 @@ func nameProjects(err error, above string) {
 	if other != "" {
 		api.Alternative += "; failing that, " + other
 	}
-}
-
-func fetch[T any](ctx context.Context, c *Client, r request, options []CallOption) (*T, error) {
-	return fetchMatching(ctx, c, r, options, func(*T) error { return nil })
-}
-
-// fetchMatching is fetch for an answer that must match the request.
-func fetchMatching[T any](ctx context.Context, c *Client, r request, options []CallOption, matches func(*T) error) (*T, error) {
-	var out T
-	r.matches = func() error { return matches(&out) }
-	err := c.call(ctx, r, &out, options...)
-	if err != nil && !errors.As(err, new(rowErrors)) { // with rowErrors, the page is there
-		return nil, err
-	}
-	return &out, err
-}
-
-// fetchRows carries out a request and returns the list of this name in its answer.
-func fetchRows[T any](ctx context.Context, c *Client, r request, options []CallOption, name string) ([]T, error) {
-	list := rowList[T]{name: name}
-	err := c.call(ctx, r, &list, options...)
-	return list.rows, err
-}
-
-// prepare validates a request and builds it, with everything that a try needs.
-func (c *Client) prepare(ctx context.Context, r request, cfg callConfig, apiPath string) (*exchange, error) {
-	target, refusal := c.target(r, apiPath, cfg.query)
-	if refusal != nil {
-		return nil, refused(r.op.Name, refusal)
-	}
-	if cfg.body != nil {
-		r.body = cfg.body
-	}
-	body, refusal := outgoing.Body(r.body)
-	if refusal != nil {
-		return nil, refused(r.op.Name, refusal)
-	}
-	if slices.Contains(blockingRefreshes, target.Query().Get("refresh")) {
-		r.minTry, r.tooMuchIsFinal = max(r.minTry, refreshTry), true
-	}
-	r.project = c.project
-	x := newExchange(c.core, r, target)
-	if ctx.Err() != nil {
-		return nil, x.transportError(httptry.ContextError(ctx), false)
-	}
-	header, err := x.Prepare(ctx, r.op.Method, target.String(), body)
-	if err != nil {
-		return nil, x.transportError(err, false)
-	}
-	key, err := c.core.personalKey(ctx)
-	if err != nil {
-		return nil, x.transportError(fmt.Errorf("the key source failed: %w", err), false)
-	}
-	key = strings.TrimSpace(key)
-	if problem := outgoing.PersonalKeyProblem(key); problem != "" {
-		return nil, refused(r.op.Name, outgoing.Refuse("personal API key", "", problem))
-	}
-	x.Keys = append(append(x.Keys, key), mask.HeaderCredentials(cfg.header)...)
-	if body != nil {
-		x.Keys = append(x.Keys, mask.Credentials(body)...)
-	}
-	return x, refused(r.op.Name, outgoing.SetHeader(header, cfg.header, key, c.core.userAgent, body != nil))
-}
-
-func (c *Client) target(r request, apiPath string, extra url.Values) (*url.URL, *InputError) {
-	path, unfit := r.op.Expand(r.ids)
-	if refusal := cmp.Or(
-		outgoing.If(c.core.api == nil || c.core.personalKey == nil, "client", "", "a client with WithPersonalAPIKey and a region or base URL"),
-		outgoing.If(!outgoing.IsProjectID(c.project), "project", c.project, outgoing.WantProject+": WithProject or ForProject"),
-		unfit,
-	); refusal != nil {
-		return nil, refusal
-	}
-	return outgoing.URL(c.core.api, apiPath+"/"+c.project+path, r.query, extra), nil
 }
 
 // Opt is an optional field of a request with three states: absent (the zero value, not sent), null,

@@ -148,13 +148,13 @@ func (c *Capture) Stats() Stats { return c.pipeline.Progress().Stats(0) }
 
 // capturePost makes one request to the capture origin, which has no prefix and takes the project API key. The
 // lanes decide about retries.
-func (c *core) capturePost(ctx context.Context, r pipeline.Request) httptry.Answer {
+func (c *core) capturePost(ctx context.Context, r pipeline.Request) httptry.Try {
 	target := *c.capture
 	target.Path += r.Path
 	if r.Query != "" {
 		target.RawQuery = r.Query
 	}
-	timeout := c.timeouts.Capture
+	timeout := c.clients.TryCapture
 	if r.MostTime > 0 {
 		timeout = min(timeout, r.MostTime)
 	}
@@ -165,7 +165,7 @@ func (c *core) capturePost(ctx context.Context, r pipeline.Request) httptry.Answ
 	}
 	info := CallInfo{Op: captureOps[r.Kind], Method: http.MethodPost, Route: r.Path, Tries: 1}
 	return httptry.Once(ctx, c.clients.Capture(), httptry.Request{
-		Plan:   httptry.Plan{Timeout: timeout, MostBytes: r.MostBytes, Mark: info.in},
+		Plan:   httptry.Plan{Timeout: timeout, MaxBytes: r.MostBytes, Mark: info.in},
 		Method: http.MethodPost, URL: &target, Header: r.Header,
 		Open: r.Body.Open, Size: r.Body.Size, Keys: []string{c.projectKey()},
 	})

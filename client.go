@@ -47,8 +47,7 @@ type core struct {
 	api, capture *url.URL // origins, without trailing slashes; nil if it is not set
 	userAgent    string
 	clients      httptry.Clients
-	timeouts     httptry.Timeouts
-	tokens       *httptry.Tokens
+	tokens       httptry.Tokens
 	absent       endpoints.Absent // routes that the server does not have
 	queries      queries.Servers  // what is known about asking queries
 	project      string           // of the project API key, as far as it is known
@@ -70,11 +69,11 @@ func NewClient(options ...Option) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	clients, timeouts := httptry.NewClients(cfg.httpClient, cfg.pace, cfg.panicked("the transport")), httptry.NewTimeouts(cfg.tryTimeout, cfg.httpClient)
+	clients := httptry.NewClients(cfg.httpClient, cfg.tryTimeout, cfg.pace, cfg.panicked("the transport"))
 	cfg.httpClient = nil // a dump of the client would find keys in its buffers
 	return newProjectClient(&core{
 		config: cfg, api: api, capture: capture, project: cfg.Project, userAgent: outgoing.UserAgent(cfg.app),
-		clients: clients, timeouts: timeouts, tokens: httptry.NewTokens(),
+		clients: clients,
 	}, cfg.Project), nil
 }
 
@@ -146,7 +145,7 @@ func (c *Client) Do(ctx context.Context, r Request, out any, options ...CallOpti
 	if v := reflect.ValueOf(out); out != nil && (v.Kind() != reflect.Pointer || v.IsNil()) {
 		return refused(ops.Do, outgoing.Refuse("out", v.Type().String(), "a pointer to something, or nil"))
 	}
-	call := request{op: row, query: r.Query, body: r.Body}
+	call := request{op: row, path: row.Path, query: r.Query, body: r.Body}
 	if r.Path == queryPath {
 		call.minTry, call.tooMuchIsFinal = queryTry, true
 	}

@@ -151,7 +151,8 @@ func onceCalls() map[string]func(context.Context, *Client) error {
 			return c.Do(ctx, Request{Method: http.MethodPost, Path: "/things/"}, nil)
 		},
 	}
-	for op, row := range endpoints.All() {
+	for _, row := range endpoints.All() {
+		op := row.Name
 		if row.Replay != endpoints.Never {
 			continue
 		}

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"iter"
 	"net/url"
+	"strconv"
 	"time"
 	"unicode/utf8"
 
@@ -44,6 +45,8 @@ type Dashboard struct {
 	AccessControlVersion *string    `json:"access_control_version,omitzero"` // newer
 	SearchMatchType      *string    `json:"search_match_type,omitzero"`      // newer, with Search only
 }
+
+func (d *Dashboard) identity() string { return strconv.FormatInt(int64(d.ID), 10) }
 
 func (d *Dashboard) complete() error { return httptry.Has("id", d.ID) }
 
@@ -172,7 +175,7 @@ func (s *DashboardsService) walk(o *DashboardListOptions, options []CallOption) 
 		outgoing.MisspeltIfSet("CreationMode", selected.CreationMode, creationModes),
 		outgoing.If(utf8.RuneCountInString(selected.Search) > maxSearch, "Search", "", "at most 200 characters"),
 	))
-	return walkByOffset[Dashboard](s.client, r, selected.ListOptions, func(row *Dashboard) any { return row.ID }, options)
+	return walkByOffset[Dashboard](s.client, r, selected.ListOptions, options)
 }
 
 // DashboardDetail is one dashboard with its tiles. Fields marked "newer" stay empty on servers that
@@ -236,6 +239,5 @@ type DashboardTileError struct {
 //
 // GET /dashboards/{id}/, scope dashboard:read.
 func (s *DashboardsService) Get(ctx context.Context, id int64, options ...CallOption) (*DashboardDetail, error) {
-	isAsked := func(d *DashboardDetail) error { return httptry.IsAskedFor("id", d.ID, id) }
-	return fetchMatching(ctx, s.client, endpointByNumber(ops.DashboardsGet, id), options, isAsked)
+	return ask[DashboardDetail](ctx, s.client, endpointByNumber(ops.DashboardsGet, id), options)
 }

@@ -34,6 +34,8 @@ type DataDeletion struct {
 	StatsCalculatedAt *time.Time         `json:"stats_calculated_at"`
 }
 
+func (d *DataDeletion) identity() string { return d.ID.String() }
+
 func (d *DataDeletion) complete() error {
 	return cmp.Or(httptry.Has("id", d.ID), httptry.Has("status", d.Status))
 }
@@ -117,15 +119,14 @@ func (s *DataDeletionsService) All(ctx context.Context, o *ListOptions, options 
 func (s *DataDeletionsService) walk(o *ListOptions, options []CallOption) offsetWalk[DataDeletion] {
 	selected := orDefault(o)
 	r := endpoint(ops.DataDeletionsList).refuse(selected.check())
-	return walkByOffset[DataDeletion](s.client, r, selected, func(row *DataDeletion) any { return row.ID }, options)
+	return walkByOffset[DataDeletion](s.client, r, selected, options)
 }
 
 // Get returns one deletion.
 //
 // GET /data_deletion_requests/{id}/, scope data_deletion:read. [ErrNotFound] if it does not exist.
 func (s *DataDeletionsService) Get(ctx context.Context, id uuid.UUID, options ...CallOption) (*DataDeletion, error) {
-	isAsked := func(d *DataDeletion) error { return httptry.IsAskedFor("id", d.ID, id) }
-	return fetchMatching(ctx, s.client, endpointByID(ops.DataDeletionsGet, id), options, isAsked)
+	return ask[DataDeletion](ctx, s.client, endpointByID(ops.DataDeletionsGet, id), options)
 }
 
 type dataDeletionBody struct {
@@ -142,7 +143,7 @@ func (s *DataDeletionsService) Preview(ctx context.Context, of DataDeletionReque
 	r := endpoint(ops.DataDeletionsPreview).refuse(of.check())
 	r.body = dataDeletionBody{Query: of.query(), Variables: map[string]any{}}
 	r.minTry = queryTry
-	n, err := fetch[rowCount](ctx, s.client, r, options)
+	n, err := ask[rowCount](ctx, s.client, r, options)
 	return orDefault(orDefault(n).Count), err
 }
 
@@ -155,7 +156,8 @@ func (s *DataDeletionsService) Preview(ctx context.Context, of DataDeletionReque
 func (s *DataDeletionsService) Create(ctx context.Context, of DataDeletionRequest, options ...CallOption) (*DataDeletion, error) {
 	r := endpoint(ops.DataDeletionsCreate).refuse(of.check())
 	r.body = dataDeletionBody{of.query(), map[string]any{}, of.submission()}
-	isAsked := func(d *DataDeletion) error {
+	r.matches = func(answer any) error {
+		d := answer.(*DataDeletion)
 		switch {
 		case d.SubmissionID == nil:
 			return errors.New("it has no submission_id")
@@ -164,5 +166,5 @@ func (s *DataDeletionsService) Create(ctx context.Context, of DataDeletionReques
 		}
 		return httptry.IsAskedFor("submission_id", *d.SubmissionID, of.submission())
 	}
-	return fetchMatching(ctx, s.client, r, options, isAsked)
+	return ask[DataDeletion](ctx, s.client, r, options)
 }

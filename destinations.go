@@ -303,7 +303,7 @@ func (s *BatchExportsService) TestDestination(
 // /batch_exports/{id}/run_test_step/, scope batch_export:write. [ErrInvalid] for an export without an integration
 // that its type needs by now.
 func (s *BatchExportsService) TestDestinationOf(ctx context.Context, id uuid.UUID, options ...CallOption) (*DestinationTest, error) {
-	export, err := s.Get(ctx, id, append(slices.Clip(options), onlyHeader)...)
+	export, err := s.Get(ctx, id, headersOf(options)...)
 	if err != nil {
 		return nil, err
 	}
@@ -334,7 +334,7 @@ func (s *BatchExportsService) runTest(
 ) (*DestinationTest, error) {
 	kind := string(body.Destination.Type)
 	read := endpoint(ops.BatchExportsTest).with(url.Values{"destination": {kind}})
-	test, err := fetch[DestinationTest](ctx, s.client, read, append(slices.Clip(options), onlyHeader))
+	test, err := ask[DestinationTest](ctx, s.client, read, headersOf(options))
 	if hasNoTest(err) {
 		return nil, errtext.Errorf("%s: %v: the service has no test for %s", ops.BatchExportsTest, ErrUnsupported, mask.UnlessKey(kind))
 	}
@@ -350,8 +350,8 @@ func (s *BatchExportsService) runTest(
 		}
 		body.Step = &i
 		r.body, r.minTry = body, testTry
-		isAsked := func(ran *ranStep) error { return httptry.IsAskedFor("name", ran.Name, test.Steps[i].Name) }
-		ran, err := fetchMatching(ctx, s.client, r, options, isAsked)
+		r.matches = func(answer any) error { return httptry.IsAskedFor("name", answer.(*ranStep).Name, test.Steps[i].Name) }
+		ran, err := ask[ranStep](ctx, s.client, r, options)
 		if err != nil {
 			return test, err
 		}

@@ -2,7 +2,6 @@ package hogapi
 
 import (
 	"context"
-	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -28,7 +27,7 @@ func Endpoints() (all []Endpoint) {
 		{Name: ops.Capture, Method: http.MethodPost, Path: ingest.BatchPath}, {Name: ops.Protocol, Method: http.MethodPost, Path: ingest.V1Path},
 		{Name: ops.Preflight, Method: http.MethodPost, Path: pipeline.PreflightPath},
 	}
-	for _, o := range append(slices.Collect(maps.Values(endpoints.All())), imports...) {
+	for _, o := range append(endpoints.All(), imports...) {
 		all = append(all, Endpoint{o.Name, o.Method, o.Path, o.Scope, endpoints.Alternative(o.Name)})
 	}
 	return all

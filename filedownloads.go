@@ -36,6 +36,8 @@ type FileDownload struct {
 	Error            *string     `json:"error,omitzero"`             // the service's own text
 }
 
+func (d *FileDownload) identity() string { return d.ID.String() }
+
 func (d *FileDownload) complete() error { return httptry.Has("id", d.ID) }
 
 // run returns the download as a run, for the functions on runs.
@@ -52,6 +54,14 @@ func (d FileDownload) listing() download.Listing {
 
 // fileDownloadState is the service's answer about one file download, without its id.
 type fileDownloadState struct{ FileDownload }
+
+// identity is "" if the service leaves the id out.
+func (s *fileDownloadState) identity() string {
+	if s.ID == uuid.Nil {
+		return ""
+	}
+	return s.ID.String()
+}
 
 func (s *fileDownloadState) complete() error {
 	if s.Status == RunStatusCompleted && s.Files == nil {
@@ -188,7 +198,7 @@ func (s *FileDownloadsService) Create(ctx context.Context, download FileDownload
 	r := endpoint(ops.FileDownloadsCreate).refuse(download.check()).refuse(download.checkRecent(s.client.core.now()))
 	download.DataIntervalStart, download.DataIntervalEnd = download.DataIntervalStart.UTC(), download.DataIntervalEnd.UTC()
 	r.body = download
-	created, err := fetch[FileDownload](ctx, s.client, r, options)
+	created, err := ask[FileDownload](ctx, s.client, r, options)
 	return orDefault(created).ID, err
 }
 
@@ -210,15 +220,14 @@ func (s *FileDownloadsService) All(ctx context.Context, o *ListOptions, options 
 }
 
 func (s *FileDownloadsService) walk(o *ListOptions, options []CallOption) offsetWalk[FileDownload] {
-	return walkByOffset[FileDownload](s.client, endpoint(ops.FileDownloadsList), orDefault(o), func(row *FileDownload) any { return row.ID }, options)
+	return walkByOffset[FileDownload](s.client, endpoint(ops.FileDownloadsList), orDefault(o), options)
 }
 
 // Get returns one file download, with its files once it has completed.
 //
 // GET /file_download_batch_exports/{id}/, scope batch_export:read.
 func (s *FileDownloadsService) Get(ctx context.Context, id uuid.UUID, options ...CallOption) (*FileDownload, error) {
-	isAsked := func(s *fileDownloadState) error { return httptry.IsAskedFor("id", cmp.Or(s.ID, id), id) }
-	state, err := fetchMatching(ctx, s.client, endpointByID(ops.FileDownloadsGet, id), options, isAsked)
+	state, err := ask[fileDownloadState](ctx, s.client, endpointByID(ops.FileDownloadsGet, id), options)
 	if err != nil {
 		return nil, err
 	}
@@ -233,7 +242,7 @@ func (s *FileDownloadsService) Get(ctx context.Context, id uuid.UUID, options ..
 // POST /file_download_batch_exports/{id}/cancel/, scope batch_export:write.
 func (s *FileDownloadsService) Cancel(ctx context.Context, id uuid.UUID, options ...CallOption) error {
 	r := endpointByID(ops.FileDownloadsCancel, id)
-	after, err := fetch[fileDownloadState](ctx, s.client, r, options)
+	after, err := ask[fileDownloadState](ctx, s.client, r, options)
 	if err != nil || after.Status == RunStatusCancelled {
 		return err
 	}
@@ -256,7 +265,7 @@ func (s *FileDownloadsService) CountRows(ctx context.Context, query CountRowsReq
 		Model Model `json:"model"`
 		CountRowsRequest
 	}{ModelHogQL, query}
-	n, err := fetch[rowCount](ctx, s.client, r, options)
+	n, err := ask[rowCount](ctx, s.client, r, options)
 	return orDefault(orDefault(n).Count), err
 }
 

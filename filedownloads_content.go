@@ -88,7 +88,7 @@ func (s *FileDownloadsService) transfer(id, file uuid.UUID, state *DownloadState
 			const op = ops.FileDownloadsDownload
 			return errtext.Errorf("%s: file %s: %v; %s [%d tries]", op, file, errtext.Within(op, err), next, have.Tries)
 		},
-		Changed: errFileChanged, Retry: c.retry, Idle: c.timeouts.API,
+		Changed: errFileChanged, Retry: c.retry, Idle: c.clients.TryAPI,
 	}
 }
 

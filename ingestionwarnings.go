@@ -147,7 +147,7 @@ func (s *IngestionWarningsService) List(
 ) ([]IngestionWarning, error) {
 	selected := orDefault(o)
 	r := endpoint(ops.IngestionWarningsList).refuse(selected.check())
-	list, err := fetch[ingestionWarnings](ctx, s.client, r.with(selected.query(s.client.core.now())), options)
+	list, err := ask[ingestionWarnings](ctx, s.client, r.with(selected.query(s.client.core.now())), options)
 	if err != nil {
 		return nil, err
 	}

@@ -28,6 +28,8 @@ type Integration struct {
 	CreatedBy   *User            `json:"created_by"`
 }
 
+func (i *Integration) identity() string { return strconv.FormatInt(int64(i.ID), 10) }
+
 func (i *Integration) complete() error { return httptry.Has("id", i.ID) }
 
 // IntegrationListOptions selects integrations.
@@ -72,15 +74,14 @@ func (s *IntegrationsService) walk(
 	query := url.Values{}
 	outgoing.SetText(query, "kind", string(selected.Kind))
 	r := endpoint(ops.IntegrationsList).refuse(outgoing.MisspeltIfSet("Kind", selected.Kind, integration.Kinds())).with(query)
-	return walkByOffset[Integration](s.client, r, selected.ListOptions, func(row *Integration) any { return row.ID }, options)
+	return walkByOffset[Integration](s.client, r, selected.ListOptions, options)
 }
 
 // Get returns one integration.
 //
 // GET /integrations/{id}/, scope integration:read. [ErrNotFound] if it does not exist.
 func (s *IntegrationsService) Get(ctx context.Context, id int64, options ...CallOption) (*Integration, error) {
-	isAsked := func(i *Integration) error { return httptry.IsAskedFor("id", i.ID, id) }
-	return fetchMatching(ctx, s.client, endpointByNumber(ops.IntegrationsGet, id), options, isAsked)
+	return ask[Integration](ctx, s.client, endpointByNumber(ops.IntegrationsGet, id), options)
 }
 
 // integrationTry is the least time limit of a try to create an integration, while the service asks
@@ -108,8 +109,8 @@ func (s *IntegrationsService) Create(ctx context.Context, request integration.Re
 			return nil, err
 		}
 	}
-	isAsked := func(i *Integration) error { return httptry.IsAskedFor("kind", i.Kind, kind) }
-	return fetchMatching(ctx, s.client, r, options, isAsked)
+	r.matches = func(answer any) error { return httptry.IsAskedFor("kind", answer.(*Integration).Kind, kind) }
+	return ask[Integration](ctx, s.client, r, options)
 }
 
 // keepsProject refuses a request that would replace the Google Cloud project of an integration unasked. Whether that one

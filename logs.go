@@ -69,7 +69,7 @@ func (p *LogPage) decodeRows(ctx context.Context, body []byte) (err error) {
 		p.Results, err = rowsOf[LogEntry](ctx, body, "results", nil)
 		return err
 	}
-	p.Results, err = httptry.List(ctx, body, isComplete[LogEntry])
+	p.Results, err = httptry.List(ctx, body, (*LogEntry).complete)
 	return err
 }
 
@@ -129,7 +129,7 @@ func (c *Client) logs(ctx context.Context, r request, o *LogOptions, options ...
 	maps.Copy(query, r.query)
 	selected.set(query)
 	r.lenient = true
-	return fetch[LogPage](ctx, c, r.refuse(selected.check()).with(query), options)
+	return ask[LogPage](ctx, c, r.refuse(selected.check()).with(query), options)
 }
 
 func (c *Client) allLogs(ctx context.Context, r request, o *LogOptions, options ...CallOption) iter.Seq2[LogEntry, error] {

@@ -96,7 +96,7 @@ func WithoutProject() Option { return func(c *config) { c.NoProject = true } }
 func WithPersonalAPIKey(key string) Option {
 	key = strings.TrimSpace(key)
 	return func(c *config) {
-		problem := outgoing.PersonalKeyProblem(key)
+		problem := outgoing.PersonalKey.Problem(key)
 		c.need(problem == "", "personal API key", "", problem)
 		c.personalKey = func(context.Context) (string, error) { return key, nil }
 		sum := sha256.Sum256([]byte(key))
@@ -124,7 +124,7 @@ func WithPersonalKeySource(source KeySource) Option {
 func WithProjectAPIKey(key string) Option {
 	key = strings.TrimSpace(key)
 	return func(c *config) {
-		problem := outgoing.ProjectKeyProblem(key)
+		problem := outgoing.ProjectKey.Problem(key)
 		c.need(problem == "", "project API key", "", problem)
 		c.projectKey = func() string { return key }
 	}

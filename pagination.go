@@ -109,22 +109,26 @@ type (
 )
 
 // walkByOffset walks a list that is paged by offset. The rows' ids show whether rows have moved.
-func walkByOffset[T any](c *Client, r request, o ListOptions, id func(*T) any, options []CallOption) offsetWalk[T] {
-	r = r.refuse(o.check())
-	return offsetWalk[T]{
-		Fetch: fetchPage[OffsetPage[T]](c, r, options), Next: pages.ByOffset, Refuse: r.check, Failed: r.failedAt,
+func walkByOffset[T any](c *Client, r request, o ListOptions, options []CallOption) offsetWalk[T] {
+	r, fetch := pagesOf[OffsetPage[T]](c, r.refuse(o.check()), options)
+	w := offsetWalk[T]{
+		Fetch: fetch, Next: pages.ByOffset, Refuse: r.check, Failed: r.failedAt,
 		View: func(p *OffsetPage[T]) pages.View[T] {
 			return pages.View[T]{Items: p.Results, Count: p.Count, Link: orDefault(p.Next)}
 		},
-		Start: pages.Place{Offset: o.Offset, Limit: o.Limit}, MaxPages: o.MaxPages, Prefetch: o.Prefetch, ID: id,
+		Start: pages.Place{Offset: o.Offset, Limit: o.Limit}, MaxPages: o.MaxPages, Prefetch: o.Prefetch,
 	}
+	if _, ok := any(new(T)).(identified); ok {
+		w.ID = func(row *T) string { return any(row).(identified).identity() }
+	}
+	return w
 }
 
 func walkByCursor[T any](c *Client, r request, o CursorOptions, options []CallOption) cursorWalk[T] {
-	r = r.refuse(o.check())
+	r, fetch := pagesOf[CursorPage[T]](c, r.refuse(o.check()), options)
 	cursor, _ := pages.Start(o.Cursor) // checked
 	return cursorWalk[T]{
-		Fetch: fetchPage[CursorPage[T]](c, r, options), Next: pages.ByCursor, Refuse: r.check, Failed: r.failedAt,
+		Fetch: fetch, Next: pages.ByCursor, Refuse: r.check, Failed: r.failedAt,
 		View: func(p *CursorPage[T]) pages.View[T] {
 			return pages.View[T]{Items: p.Results, Link: orDefault(p.Next)}
 		},
@@ -132,21 +136,28 @@ func walkByCursor[T any](c *Client, r request, o CursorOptions, options []CallOp
 	}
 }
 
-// fetchPage returns the fetch function of a list: an ordinary call for each page. The caller's Reply is filled
-// when the page is delivered.
-func fetchPage[P any](c *Client, r request, options []CallOption) func(context.Context, pages.Place) pages.Fetched[*P] {
-	return func(ctx context.Context, at pages.Place) (got pages.Fetched[*P]) {
+// pagesOf returns the request for a list, with what is wrong with its options, and the function that fetches a page: an
+// ordinary call. The walk checks the request once, before its first page. The caller's Reply is filled when a page is
+// delivered.
+func pagesOf[P any](c *Client, r request, options []CallOption) (request, func(context.Context, pages.Place) pages.Fetched[*P]) {
+	cfg, err := configOf(r.op.Name, options)
+	if bad, ok := errors.AsType[*InputError](err); ok {
+		r = r.refuse(bad)
+	}
+	return r, func(ctx context.Context, at pages.Place) (got pages.Fetched[*P]) {
 		query := url.Values{}
 		maps.Copy(query, r.query)
 		at.Set(query)
-		ownReply := func(cfg *callConfig) {
-			if to := cfg.reply; to != nil {
-				cfg.reply = new(Reply)
-				from := cfg.reply
-				got.Deliver = func() { *to = *from }
-			}
+		own := cfg
+		if cfg.reply != nil {
+			own.reply = new(Reply)
+			got.Deliver = func() { *cfg.reply = *own.reply }
 		}
-		got.Page, got.Err = fetch[P](ctx, c, r.with(query), append(slices.Clip(options), ownReply))
+		page := new(P)
+		got.Err = c.do(ctx, r.with(query), own, c.core.APIPath, page)
+		if got.Err == nil || errors.As(got.Err, new(rowErrors)) { // with rowErrors, the page is there
+			got.Page = page
+		}
 		return got
 	}
 }
@@ -240,7 +251,7 @@ func (x *exchange) rowErrors(faults httptry.RowFaults, body []byte) (all rowErro
 	shown := x.shown(body)
 	for _, f := range faults {
 		all = append(all, &RowError{Index: f.Index, Field: f.Field, Raw: mask.Bytes(f.Raw, x.Keys), Err: &DecodeError{
-			CallInfo: x.info(x.Tries), StatusCode: x.Answer.StatusCode,
+			CallInfo: x.info(x.Number), StatusCode: x.Status,
 			Err: x.masked(fmt.Errorf("row %d: %w", f.Index, f.Err)), body: shown,
 		}})
 	}

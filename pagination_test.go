@@ -116,14 +116,14 @@ func TestWalkWithBadInput(t *testing.T) {
 // One page is one call, and its error is the call's error.
 func TestOnePage(t *testing.T) {
 	l := &list{items: 5}
-	p, err := walkByOffset[int](newFakeClient(t, l), endpoint(ops.DashboardsList), ListOptions{Limit: 2, Offset: 2}, nil, nil).One(t.Context())
+	p, err := walkByOffset[int](newFakeClient(t, l), endpoint(ops.DashboardsList), ListOptions{Limit: 2, Offset: 2}, nil).One(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, []int{2, 3}, p.Results)
 	require.Equal(t, 5, p.Count)
 	require.Equal(t, []int{2}, l.asked)
 
 	l.status = map[int]int{2: 403}
-	_, err = walkByOffset[int](newFakeClient(t, l), endpoint(ops.DashboardsList), ListOptions{Offset: 2}, nil, nil).One(t.Context())
+	_, err = walkByOffset[int](newFakeClient(t, l), endpoint(ops.DashboardsList), ListOptions{Offset: 2}, nil).One(t.Context())
 	require.ErrorAs(t, err, new(*APIError))
 	require.Contains(t, err.Error(), "dashboard:read")
 }
@@ -282,7 +282,7 @@ var walkers = map[string]walker{
 		if o.resume != nil {
 			lo.Offset = o.resume.Offset
 		}
-		return walkByOffset[int](c, endpoint(ops.DashboardsList), lo, nil, options).All(ctx)
+		return walkByOffset[int](c, endpoint(ops.DashboardsList), lo, options).All(ctx)
 	},
 	"cursor": func(ctx context.Context, c *Client, o walkOptions, options ...CallOption) iter.Seq2[int, error] {
 		co := CursorOptions{MaxPages: o.maxPages, Prefetch: o.prefetch}

@@ -46,6 +46,8 @@ type Run struct {
 	BatchExportOnDemand *uuid.UUID `json:"batch_export_on_demand"`
 }
 
+func (r *Run) identity() string { return r.ID.String() }
+
 func (r *Run) complete() error {
 	return cmp.Or(httptry.Has("id", r.ID), httptry.Has("status", r.Status))
 }
@@ -270,8 +272,7 @@ func (s *RunsService) walk(exportID uuid.UUID, o *RunListOptions, options []Call
 //
 // GET /batch_exports/{batch_export_id}/runs/{id}/, scope batch_export:read.
 func (s *RunsService) Get(ctx context.Context, exportID, runID uuid.UUID, options ...CallOption) (*Run, error) {
-	isAsked := func(r *Run) error { return httptry.IsAskedFor("id", r.ID, runID) }
-	return fetchMatching(ctx, s.client, endpointByID(ops.RunsGet, exportID, runID).with(allRuns()), options, isAsked)
+	return ask[Run](ctx, s.client, endpointByID(ops.RunsGet, exportID, runID).with(allRuns()), options)
 }
 
 // Cancel ends a run that is under way, and waits up to two minutes until it is over. The service shows the status
@@ -288,7 +289,7 @@ func (s *RunsService) Cancel(ctx context.Context, exportID, runID uuid.UUID, opt
 	if err := s.client.call(ctx, r, nil, options...); err != nil {
 		return err
 	}
-	run, err := s.ended(ctx, exportID, runID, append(slices.Clip(options), onlyHeader))
+	run, err := s.ended(ctx, exportID, runID, headersOf(options))
 	switch {
 	case err == nil && run.isFinal() && run.Status != RunStatusCancelled:
 		return &RunError{Run: run, reason: "was not cancelled: "}
@@ -342,7 +343,7 @@ func (s *RunsService) Retry(ctx context.Context, exportID, runID uuid.UUID, o *B
 	if err != nil {
 		return nil, err
 	}
-	run, err := s.Get(ctx, exportID, runID, append(slices.Clip(options), onlyHeader)...)
+	run, err := s.Get(ctx, exportID, runID, headersOf(options)...)
 	if err != nil {
 		err = beforeSending(ops.RunsRetry, err)
 	} else {

@@ -3,11 +3,13 @@
 package endpoints
 
 import (
-	"maps"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
+	"sync"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -37,28 +39,82 @@ type Row struct {
 }
 
 // Of returns the row of an operation.
-func Of(op ops.Op) Row { return rows[op] }
+func Of(op ops.Op) Row {
+	i := slices.IndexFunc(rows, func(row Row) bool { return row.Name == op })
+	if i < 0 {
+		return Row{}
+	}
+	return rows[i]
+}
 
 // All returns the rows of all operations.
-func All() map[ops.Op]Row { return maps.Clone(rows) }
+func All() []Row { return slices.Clone(rows) }
 
-// IDs formats the ids for the parameters of a path. It refuses the nil id.
-func (r Row) IDs(ids []uuid.UUID) ([]string, *ops.InputError) {
-	var texts []string
-	rest := r.Path
-	for _, id := range ids {
-		_, after, _ := strings.Cut(rest, "{")
-		name, tail, _ := strings.Cut(after, "}")
-		if id == uuid.Nil {
-			return nil, outgoing.Refuse("{"+name+"}", id.String(), "an id, not the nil UUID")
-		}
-		texts, rest = append(texts, id.String()), tail
-	}
-	return texts, nil
+// rows are the endpoints of the management API that this module calls, in the order of PostHog's
+// API reference. For logs and error details, older servers declare no scope and refuse all personal
+// keys.
+var rows = []Row{
+	{ops.AppMetricsGet, http.MethodGet, "/app_metrics/{id}/", "plugin:read", Safe},
+	{ops.AppMetricsErrorDetails, http.MethodGet, "/app_metrics/{id}/error_details/", "plugin:read", Safe},
+	{ops.AppMetricsHistoricalExports, http.MethodGet, "/app_metrics/{plugin_config_id}/historical_exports/", "plugin:read", Safe},
+	{ops.AppMetricsHistoricalExport, http.MethodGet, "/app_metrics/{plugin_config_id}/historical_exports/{id}/", "plugin:read", Safe},
+
+	{ops.BatchExportsList, http.MethodGet, "/batch_exports/", "batch_export:read", Safe},
+	{ops.BatchExportsCreate, http.MethodPost, "/batch_exports/", "batch_export:write", Never},
+	{ops.BatchExportsGet, http.MethodGet, "/batch_exports/{id}/", "batch_export:read", Safe},
+	{ops.BatchExportsUpdate, http.MethodPatch, "/batch_exports/{id}/", "batch_export:write", Idempotent},
+	{ops.BatchExportsDelete, http.MethodDelete, "/batch_exports/{id}/", "batch_export:write", Idempotent},
+	{ops.BatchExportsBackfill, http.MethodPost, "/batch_exports/{id}/backfill/", "batch_export:write", Never},
+	{ops.BatchExportsLogs, http.MethodGet, "/batch_exports/{id}/logs/", "batch_export:read", Safe},
+	{ops.BatchExportsPause, http.MethodPost, "/batch_exports/{id}/pause/", "batch_export:write", Idempotent},
+	{ops.BatchExportsUnpause, http.MethodPost, "/batch_exports/{id}/unpause/", "batch_export:write", Idempotent},
+
+	{ops.RunsList, http.MethodGet, "/batch_exports/{batch_export_id}/runs/", "batch_export:read", Safe},
+	{ops.RunsGet, http.MethodGet, "/batch_exports/{batch_export_id}/runs/{id}/", "batch_export:read", Safe},
+	{ops.RunsCancel, http.MethodPost, "/batch_exports/{batch_export_id}/runs/{id}/cancel/", "batch_export:write", Never},
+	{ops.RunsLogs, http.MethodGet, "/batch_exports/{batch_export_id}/runs/{id}/logs/", "batch_export:read", Safe},
+	{ops.RunsRetry, http.MethodPost, "/batch_exports/{batch_export_id}/runs/{id}/retry/", "batch_export:write", Never},
+
+	{ops.DashboardsList, http.MethodGet, "/dashboards/", "dashboard:read", Safe},
+	{ops.DashboardsGet, http.MethodGet, "/dashboards/{id}/", "dashboard:read", Safe},
+
+	// The newer resource; PostHog's API reference of that time does not list it.
+	{ops.BackfillsList, http.MethodGet, "/batch_exports/{batch_export_id}/backfills/", "batch_export:read", Safe},
+	{ops.BackfillsCreate, http.MethodPost, "/batch_exports/{batch_export_id}/backfills/", "batch_export:write", Never},
+	{ops.BackfillsGet, http.MethodGet, "/batch_exports/{batch_export_id}/backfills/{id}/", "batch_export:read", Safe},
+	{ops.BackfillsCancel, http.MethodPost, "/batch_exports/{batch_export_id}/backfills/{id}/cancel/", "batch_export:write", Never},
+
+	// On-demand exports and warnings: servers from May 2026.
+	{ops.FileDownloadsList, http.MethodGet, "/file_download_batch_exports/", "batch_export:read", Safe},
+	{ops.FileDownloadsCreate, http.MethodPost, "/file_download_batch_exports/", "batch_export:write", Never},
+	{ops.FileDownloadsGet, http.MethodGet, "/file_download_batch_exports/{id}/", "batch_export:read", Safe},
+	{ops.FileDownloadsCancel, http.MethodPost, "/file_download_batch_exports/{id}/cancel/", "batch_export:write", Never},
+	{ops.FileDownloadsDownload, http.MethodGet, "/file_download_batch_exports/{id}/download/{part}/", "batch_export:read", Safe},
+	{ops.FileDownloadsLogs, http.MethodGet, "/file_download_batch_exports/{id}/logs/", "batch_export:read", Safe},
+	{ops.FileDownloadsCountRows, http.MethodPost, "/file_download_batch_exports/count_rows/", "batch_export:write", Safe},
+	{ops.ActivityLog, http.MethodGet, "/activity_log/", "activity_log:read", Safe},
+	{ops.IngestionWarningsList, http.MethodGet, "/ingestion_warnings_v2/", "ingestion_warning:read", Safe},
+
+	{ops.Query, http.MethodPost, "/query/", "query:read", Safe},
+
+	// submission_id identifies a create.
+	{ops.DataDeletionsList, http.MethodGet, "/data_deletion_requests/", "data_deletion:read", Safe},
+	{ops.DataDeletionsCreate, http.MethodPost, "/data_deletion_requests/", "data_deletion:write", Idempotent},
+	{ops.DataDeletionsGet, http.MethodGet, "/data_deletion_requests/{id}/", "data_deletion:read", Safe},
+	{ops.DataDeletionsPreview, http.MethodPost, "/data_deletion_requests/preview/", "data_deletion:write", Safe},
+
+	{ops.BatchExportsTest, http.MethodGet, "/batch_exports/test/", "batch_export:read", Safe},
+	{ops.BatchExportsRunTestStep, http.MethodPost, "/batch_exports/run_test_step_new/", "batch_export:write", Never},
+	{ops.BatchExportsRunTestStepOf, http.MethodPost, "/batch_exports/{id}/run_test_step/", "batch_export:write", Never},
+
+	{ops.IntegrationsList, http.MethodGet, "/integrations/", "integration:read", Safe},
+	{ops.IntegrationsCreate, http.MethodPost, "/integrations/", "integration:write", Never},
+	{ops.IntegrationsGet, http.MethodGet, "/integrations/{id}/", "integration:read", Safe},
+	{ops.IntegrationsDelete, http.MethodDelete, "/integrations/{id}/", "integration:write", Idempotent},
 }
 
 // Expand replaces the {parameters} of the path with escaped ids, in order. It refuses ids that
-// would leave their segment, and keys.
+// would leave their segment, the nil UUID, and keys.
 func (r Row) Expand(ids []string) (string, *ops.InputError) {
 	var b strings.Builder
 	rest := r.Path
@@ -68,6 +124,9 @@ func (r Row) Expand(ids []string) (string, *ops.InputError) {
 		fits, want := outgoing.IsPathSegment, "letters, digits, '_', '@' or '-'"
 		if r.Name == ops.AppMetricsHistoricalExport && i > 0 { // job ids have no fixed form
 			fits, want = outgoing.IsOneSegment, "an id as HistoricalExports returns it"
+		}
+		if id == uuid.Nil.String() {
+			return "", outgoing.Refuse("{"+name+"}", id, "an id, not the nil UUID")
 		}
 		if !fits(id) || mask.HasKey(id) {
 			return "", outgoing.Refuse(name, id, want)
@@ -112,4 +171,35 @@ func Custom(method, path string, replay Replay) (Row, *ops.InputError) {
 		}
 	}
 	return row, nil
+}
+
+// Absent remembers which routes a server does not have, for the clients that share it. It forgets a route after an hour,
+// since servers are updated. Its zero value is empty.
+type Absent struct {
+	mu    sync.Mutex
+	found map[string]time.Time // by path, from the API's path on
+}
+
+const absentFor = time.Hour
+
+// Note remembers whether a route is absent.
+func (a *Absent) Note(path string, isAbsent bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	switch {
+	case !isAbsent:
+		delete(a.found, path)
+	case a.found == nil:
+		a.found = map[string]time.Time{path: time.Now()}
+	default:
+		a.found[path] = time.Now()
+	}
+}
+
+// Has reports whether a route was absent within the last hour.
+func (a *Absent) Has(path string) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	found, ok := a.found[path]
+	return ok && time.Since(found) < absentFor
 }

@@ -177,10 +177,10 @@ func TestFormatsThatPanic(t *testing.T) {
 	t.Parallel()
 	content := "{\"n\":1}\n{\"n\":2}\n{\"n\":\"secret\"}\n"
 	for name, f := range map[string]func(record []byte){
-		"a panic with a value of type string":             func(record []byte) { panic("no " + string(record)) },
-		"index out of range":                              func(record []byte) { _ = record[len(record)] },
-		"sources_test.go:":                                func(record []byte) { _ = record[len(record)] },
-		"a panic with a value of type *hogapi.InputError": func([]byte) { panic(&hogapi.InputError{Field: "secret"}) },
+		"a panic with a value of type string":          func(record []byte) { panic("no " + string(record)) },
+		"index out of range":                           func(record []byte) { _ = record[len(record)] },
+		"sources_test.go:":                             func(record []byte) { _ = record[len(record)] },
+		"a panic with a value of type *ops.InputError": func([]byte) { panic(&hogapi.InputError{Field: "secret"}) },
 	} {
 		format := visits
 		format.Convert = func(record []byte) ([]hogapi.Event, error) {

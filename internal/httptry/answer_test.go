@@ -57,9 +57,9 @@ func TestReadAnswer(t *testing.T) {
 		"whole JSON ended by the end": {endsWith(` {"a":1} `), 100, nil, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
-			plan := Plan{MostBytes: tt.most}
+			plan := Plan{MaxBytes: tt.most}
 			_, err := do(t, tt.base, &plan)
-			facts := plan.TakeFacts()
+			facts := plan.take(nil, nil)
 			require.Equal(t, tt.answered, facts.Answered)
 			require.False(t, facts.Unsent)
 			if tt.is != nil {
@@ -83,12 +83,12 @@ func endsWith(body string) roundTrip {
 // Bodies are bounded, that of an error at fewer bytes and in time.
 func TestBodiesAreBounded(t *testing.T) {
 	var endless zeros
-	_, err := do(t, bodied(200, &endless), &Plan{MostBytes: MaxAnswer, Timeout: time.Minute})
+	_, err := do(t, bodied(200, &endless), &Plan{MaxBytes: MaxAnswer, Timeout: time.Minute})
 	require.ErrorIs(t, err, ErrTooBig)
 	require.EqualValues(t, MaxAnswer+1, endless.read)
 
 	endless.read = 0
-	a, err := do(t, bodied(400, &endless), &Plan{MostBytes: MaxAnswer})
+	a, err := do(t, bodied(400, &endless), &Plan{MaxBytes: MaxAnswer})
 	require.NoError(t, err)
 	require.Len(t, a.Body, MaxErrorBody)
 	require.EqualValues(t, MaxErrorBody+1, endless.read)

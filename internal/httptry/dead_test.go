@@ -41,7 +41,7 @@ func TestSilenceEndsKeptConnections(t *testing.T) {
 	t.Cleanup(server.Close)
 	target, err := url.Parse(server.URL + "/")
 	require.NoError(t, err)
-	once := func(clients Clients, limit time.Duration) Answer {
+	once := func(clients Clients, limit time.Duration) Try {
 		return Once(t.Context(), clients.Capture(), Request{
 			Plan: Plan{Timeout: limit}, Method: http.MethodPost, URL: target, Header: http.Header{},
 			Open: func() io.ReadCloser { return http.NoBody },
@@ -49,7 +49,7 @@ func TestSilenceEndsKeptConnections(t *testing.T) {
 	}
 	for name, own := range map[string]*http.Client{"the package's transport": nil, "the caller's own": {Transport: &http.Transport{}}} {
 		silent.Store(false)
-		clients := NewClients(own, nil, nil)
+		clients := NewClients(own, 0, nil, nil)
 		var first sync.WaitGroup
 		for range 2 {
 			first.Go(func() { assert.NoError(t, once(clients, time.Minute).Err) })

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"net/http"
-	"strings"
 
 	"github.com/hogapi/hogapi/internal/mask"
 )
@@ -66,16 +65,6 @@ func ParseErrorBody(contentType string, body []byte) ErrorBody {
 		Type: mask.Clean(jsonText(raw.Type)), Code: mask.Clean(jsonText(raw.Code)),
 		Attr: mask.Clean(jsonText(raw.Attr)), Detail: mask.Clean(jsonText(raw.Detail)),
 	}
-}
-
-// IsPage reports whether a body is a page for people, which comes from a proxy or a portal and
-// never from the service's API. The content type counts only where the body is not JSON: servers
-// send an empty answer, and JSON too, under a type of HTML.
-func IsPage(contentType string, trimmed []byte) bool {
-	if len(trimmed) == 0 || trimmed[0] == '{' || trimmed[0] == '[' {
-		return false
-	}
-	return trimmed[0] == '<' || strings.Contains(contentType, "html") && !json.Valid(trimmed)
 }
 
 // jsonText returns a JSON string's text, and any other JSON as it is.

@@ -16,8 +16,7 @@ type guarded struct {
 func (g guarded) RoundTrip(req *http.Request) (resp *http.Response, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			closeBody(req)
-			resp, err = nil, g.panicked(p)
+			resp, err = refuse(req, g.panicked(p))
 		}
 	}()
 	resp, err = g.RoundTripper.RoundTrip(req)

@@ -23,24 +23,12 @@ type Request struct {
 	Keys   []string             // neither the answer nor an error may show them
 }
 
-// Answer is the outcome of a Request.
-type Answer struct {
-	Facts
-
-	Status int // 0: no answer
-	Header http.Header
-	Body   []byte
-	Err    error // why no answer came
-}
-
 // Once makes one try of a request.
-func Once(ctx context.Context, client *http.Client, r Request) (a Answer) {
+func Once(ctx context.Context, client *http.Client, r Request) Try {
 	r.Origin = OriginOf(r.URL)
-	defer func() { a.Facts = r.TakeFacts() }()
 	req, err := http.NewRequestWithContext(r.In(ctx), r.Method, r.URL.String(), r.Open())
 	if err != nil {
-		a.Err = NoURL(err)
-		return a
+		return r.take(err, r.Keys)
 	}
 	req.Header, req.ContentLength = r.Header, r.Size
 	req.GetBody = func() (io.ReadCloser, error) { return r.Open(), nil }
@@ -48,11 +36,10 @@ func Once(ctx context.Context, client *http.Client, r Request) (a Answer) {
 	if err = NoURL(err); errors.Is(err, io.EOF) {
 		err = fmt.Errorf("the connection was closed without an answer: %w", err)
 	}
-	if err != nil {
-		a.Err = mask.Error(err, r.Keys)
-		return a
+	if err == nil {
+		_ = resp.Body.Close() // empty: the body is in the try
 	}
-	_ = resp.Body.Close() // in memory
-	a.Status, a.Header, a.Body = resp.StatusCode, resp.Header, mask.Bytes(BodyOf(resp), r.Keys)
-	return a
+	t := r.take(err, r.Keys)
+	t.Body = mask.Bytes(t.Body, r.Keys)
+	return t
 }

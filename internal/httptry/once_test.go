@@ -16,11 +16,11 @@ import (
 
 const testKey = "phc_CanaryProjectKey0123456789"
 
-func once(t *testing.T, base roundTrip) Answer {
+func once(t *testing.T, base roundTrip) Try {
 	target, err := url.Parse(home)
 	require.NoError(t, err)
-	return Once(t.Context(), NewClients(&http.Client{Transport: base}, nil, nil).Capture(), Request{
-		Plan:   Plan{Timeout: time.Second, MostBytes: 100},
+	return Once(t.Context(), NewClients(&http.Client{Transport: base}, 0, nil, nil).Capture(), Request{
+		Plan:   Plan{Timeout: time.Second, MaxBytes: 100},
 		Method: http.MethodPost, URL: target, Header: http.Header{"Content-Encoding": {"gzip"}},
 		Open: func() io.ReadCloser { return io.NopCloser(strings.NewReader("body")) }, Size: 4, Keys: []string{testKey},
 	})

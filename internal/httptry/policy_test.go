@@ -22,45 +22,45 @@ var defaults = Policy{
 func TestDecide(t *testing.T) {
 	cut := errors.New("the connection was cut")
 	type want struct {
-		retry, once bool // without and with Outcome.Once
+		retry, once bool // without and with once
 		mayHave     bool
 	}
 	for name, tt := range map[string]struct {
-		seen Outcome
+		seen Try
 		want want
 	}{
-		"success":                     {Outcome{Status: 204}, want{}},
-		"cut off":                     {Outcome{Err: cut}, want{retry: true, mayHave: true}},
-		"cut off, unsent":             {Outcome{Err: cut, Unsent: true}, want{retry: true, once: true}},
-		"success that was cut":        {Outcome{Err: cut, Answered: 201}, want{retry: true, mayHave: true}},
-		"silent":                      {Outcome{Err: timeoutError{}}, want{retry: true, mayHave: true}},
-		"too big":                     {Outcome{Err: ErrTooBig, Answered: 200}, want{mayHave: true}},
-		"another origin":              {Outcome{Err: ErrForeignOrigin, Unsent: true}, want{}},
-		"throttled":                   {Outcome{Status: 429, IsOwn: true, Code: "throttled"}, want{retry: true, once: true}},
-		"too many backfills":          {Outcome{Status: 429, IsOwn: true, Code: CodeTooManyBackfills}, want{}},
-		"too many file downloads":     {Outcome{Status: 429, IsOwn: true, Code: CodeTooManyFileDownloads}, want{}},
-		"429 of its own, other words": {Outcome{Status: 429, IsOwn: true, Code: "x"}, want{retry: true}},
-		"429 of a proxy":              {Outcome{Status: 429}, want{retry: true, mayHave: true}},
-		"invalid":                     {Outcome{Status: 400, IsOwn: true}, want{}},
-		"not found":                   {Outcome{Status: 404}, want{}},
-		"request timeout":             {Outcome{Status: 408}, want{retry: true, mayHave: true}},
-		"too early":                   {Outcome{Status: 425}, want{retry: true}},
-		"Cloudflare":                  {Outcome{Status: 520}, want{retry: true, mayHave: true}},
-		"failed":                      {Outcome{Status: 500}, want{retry: true, mayHave: true}},
-		"not implemented":             {Outcome{Status: 501}, want{mayHave: true}},
-		"unavailable":                 {Outcome{Status: 503, RetryAfter: time.Minute}, want{retry: true, mayHave: true}},
-		"unavailable for long":        {Outcome{Status: 503, RetryAfter: time.Minute + 1}, want{mayHave: true}},
-		"elsewhere":                   {Outcome{Status: 302}, want{mayHave: true}},
-		"done, see other":             {Outcome{Status: 303}, want{mayHave: true}},
-		"elsewhere, unchanged":        {Outcome{Status: 307}, want{}},
-		"cancelled":                   {Outcome{Status: 503, Canceled: true}, want{mayHave: true}},
+		"success":                     {Try{Status: 204, OK: true}, want{}},
+		"cut off":                     {Try{Err: cut}, want{retry: true, mayHave: true}},
+		"cut off, unsent":             {Try{Err: cut, Unsent: true}, want{retry: true, once: true}},
+		"success that was cut":        {Try{Err: cut, Answered: 201}, want{retry: true, mayHave: true}},
+		"silent":                      {Try{Err: timeoutError{}}, want{retry: true, mayHave: true}},
+		"too big":                     {Try{Err: ErrTooBig, Answered: 200}, want{mayHave: true}},
+		"another origin":              {Try{Err: ErrForeignOrigin, Unsent: true}, want{}},
+		"throttled":                   {Try{Status: 429, Problem: ErrorBody{Code: "throttled"}}, want{retry: true, once: true}},
+		"too many backfills":          {Try{Status: 429, Problem: ErrorBody{Code: CodeTooManyBackfills}}, want{}},
+		"too many file downloads":     {Try{Status: 429, Problem: ErrorBody{Code: CodeTooManyFileDownloads}}, want{}},
+		"429 of its own, other words": {Try{Status: 429, Problem: ErrorBody{Code: "x"}}, want{retry: true}},
+		"429 of a proxy":              {Try{Status: 429}, want{retry: true, mayHave: true}},
+		"invalid":                     {Try{Status: 400, Problem: ErrorBody{Code: "invalid"}}, want{}},
+		"not found":                   {Try{Status: 404}, want{}},
+		"request timeout":             {Try{Status: 408}, want{retry: true, mayHave: true}},
+		"too early":                   {Try{Status: 425}, want{retry: true}},
+		"Cloudflare":                  {Try{Status: 520}, want{retry: true, mayHave: true}},
+		"failed":                      {Try{Status: 500}, want{retry: true, mayHave: true}},
+		"not implemented":             {Try{Status: 501}, want{mayHave: true}},
+		"unavailable":                 {Try{Status: 503, RetryAfter: time.Minute}, want{retry: true, mayHave: true}},
+		"unavailable for long":        {Try{Status: 503, RetryAfter: time.Minute + 1}, want{mayHave: true}},
+		"elsewhere":                   {Try{Status: 302}, want{mayHave: true}},
+		"done, see other":             {Try{Status: 303}, want{mayHave: true}},
+		"elsewhere, unchanged":        {Try{Status: 307}, want{}},
+		"cancelled":                   {Try{Status: 503, Canceled: true}, want{mayHave: true}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for _, once := range []bool{false, true} {
 				o := tt.seen
-				o.Try, o.TimeLeft, o.Once = 1, math.MaxInt64, once
+				o.Number = 1
 				wanted := tt.want.retry && (!once || tt.want.once)
-				v := defaults.Decide(o)
+				v := defaults.Decide(&o, once, math.MaxInt64, 0.5)
 				require.Equal(t, wanted, v.Retry, "once: %v", once)
 				require.Equal(t, tt.want.mayHave, v.MayHave)
 				require.Equal(t, errors.Is(o.Err, ErrTimeout), v.Silent)
@@ -68,10 +68,10 @@ func TestDecide(t *testing.T) {
 					continue
 				}
 				require.GreaterOrEqual(t, v.Wait, max(MinDelay, o.RetryAfter))
-				o.Try = defaults.MaxTries
-				require.False(t, defaults.Decide(o).Retry, "tries")
-				o.Try, o.TimeLeft = 1, v.Wait
-				v = defaults.Decide(o)
+				o.Number = defaults.MaxTries
+				require.False(t, defaults.Decide(&o, once, math.MaxInt64, 0.5).Retry, "tries")
+				o.Number = 1
+				v = defaults.Decide(&o, once, v.Wait, 0.5)
 				require.True(t, v.TooLong)
 				require.False(t, v.Retry, "deadline")
 			}
@@ -83,7 +83,7 @@ func TestDecide(t *testing.T) {
 func TestStatusesThatAreTriedAgain(t *testing.T) {
 	again := []int{408, 425, 429}
 	for status := 300; status < 600; status++ {
-		v := defaults.Decide(Outcome{Status: status, Try: 1, TimeLeft: math.MaxInt64})
+		v := defaults.Decide(&Try{Status: status, Number: 1}, false, math.MaxInt64, 0)
 		require.Equal(t, slices.Contains(again, status) || status >= 500 && status != 501 && status != 505, v.Retry, status)
 	}
 }
@@ -93,7 +93,7 @@ func TestWaitsStayBetweenFloorAndCap(t *testing.T) {
 	policy := Policy{BaseDelay: time.Second, MaxDelay: 30 * time.Second}
 	for try := 1; try <= 200; try++ {
 		for _, random := range []float64{0, 0.25, 0.5, 0.75, math.Nextafter(1, 0)} {
-			wait := policy.delay(Outcome{Try: try, Random: random})
+			wait := Jitter(policy.BaseDelay, policy.MaxDelay, try, random)
 			require.GreaterOrEqual(t, wait, MinDelay)
 			require.LessOrEqual(t, wait, min(policy.BaseDelay<<min(try-1, 10), policy.MaxDelay))
 		}
@@ -112,7 +112,7 @@ func TestJitterSpreadsTheFirstRetry(t *testing.T) {
 	busiest := func(random func() float64) float64 {
 		windows := map[time.Duration]int{}
 		for range clients {
-			windows[defaults.delay(Outcome{Try: 1, Random: random()})/width]++
+			windows[Jitter(defaults.BaseDelay, defaults.MaxDelay, 1, random())/width]++
 		}
 		most := 0
 		for _, n := range windows {
@@ -139,27 +139,4 @@ func TestIsPermanent(t *testing.T) {
 	} {
 		require.False(t, IsPermanent(err), err)
 	}
-}
-
-// A call pays for each retry. Success returns the cost of the last retry, or adds one token if it came at the first
-// try.
-func TestAccount(t *testing.T) {
-	b := NewTokens()
-	failing := Account{Tokens: b}
-	for range 3 {
-		require.True(t, failing.Pay(Verdict{Retry: true}))
-	}
-	require.True(t, failing.Pay(Verdict{Retry: true, Silent: true}))
-	require.Equal(t, MostTokens-3*CostOfRetry-costSilent, b.tokens)
-	failing.Succeed()
-	require.Equal(t, MostTokens-3*CostOfRetry, b.tokens)
-
-	require.True(t, failing.Pay(Verdict{Retry: true}))
-	failing.Refund()
-	require.Equal(t, MostTokens-3*CostOfRetry, b.tokens)
-
-	for range MostTokens {
-		(&Account{Tokens: b}).Succeed()
-	}
-	require.Equal(t, MostTokens, b.tokens, "no more than at the beginning")
 }

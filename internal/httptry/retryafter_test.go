@@ -46,7 +46,7 @@ func TestHostileRetryAfter(t *testing.T) {
 	for _, value := range hostileRetryAfter {
 		asked := ParseRetryAfter(http.Header{"Retry-After": {value}, "Date": {"Sat, 01 Jan 2000 00:00:00 GMT"}}, now)
 		for try := 1; ; try++ {
-			v := defaults.Decide(Outcome{Try: try, Status: 503, RetryAfter: asked, TimeLeft: math.MaxInt64, Random: 0.5})
+			v := defaults.Decide(&Try{Number: try, Status: 503, RetryAfter: asked}, false, math.MaxInt64, 0.5)
 			if !v.Retry {
 				break
 			}
@@ -72,7 +72,7 @@ func FuzzRetryAfter(f *testing.F) {
 		if !(random >= 0 && random < 1) {
 			random = 0.25
 		}
-		v := defaults.Decide(Outcome{Try: 1, Status: 429, RetryAfter: got, TimeLeft: math.MaxInt64, Random: random})
+		v := defaults.Decide(&Try{Number: 1, Status: 429, RetryAfter: got}, false, math.MaxInt64, random)
 		require.Equal(t, got <= defaults.MaxRetryAfter, v.Retry)
 		if v.Retry {
 			require.GreaterOrEqual(t, v.Wait, max(got, MinDelay))

@@ -8,7 +8,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"reflect"
+	"slices"
 	"strings"
 	"time"
 
@@ -36,7 +38,9 @@ func Rows[T any](
 		}
 		switch place := others[key.(string)]; {
 		case key != list && place != nil:
-			err = shortened(d.Decode(place))
+			if err = d.Decode(place); err != nil {
+				err = shortened(err)
+			}
 		case key != list:
 			err = d.Decode(new(json.RawMessage))
 		case rows != nil:
@@ -57,7 +61,10 @@ func Rows[T any](
 	if err := atEnd(d); err != nil {
 		return nil, err
 	}
-	return rows, faults.orNil()
+	if len(faults) > 0 {
+		return rows, faults
+	}
+	return rows, nil
 }
 
 // List is Rows for an answer that is a list.
@@ -70,7 +77,10 @@ func List[T any](ctx context.Context, body []byte, check func(*T) error) ([]T, e
 	if err != nil {
 		return nil, err
 	}
-	return rows, faults.orNil()
+	if len(faults) > 0 {
+		return rows, faults
+	}
+	return rows, nil
 }
 
 func listOf[T any](ctx context.Context, d *json.Decoder, body []byte, check func(*T) error) (rows []T, faults RowFaults, _ error) {
@@ -222,4 +232,47 @@ func shortened(err error) error {
 		wrong.Value = wrong.Value[:min(len(wrong.Value), 40)]
 	}
 	return err
+}
+
+// RowFault is a row that cannot be read as a whole. Its other fields are set.
+type RowFault struct {
+	Index int
+	Field string // the first that stays empty; "" if another thing than a field is the reason
+	Raw   json.RawMessage
+	Err   error
+}
+
+// RowFaults is the error of a page that can be read except for some rows.
+type RowFaults []RowFault
+
+func (f RowFaults) Error() string { return fmt.Sprintf("row %d: %v", f[0].Index, f[0].Err) }
+
+// salvage decodes again a row that could not be decoded: it leaves out the members that cannot be decoded on their own,
+// and names them. If it finds none, the row stays empty and the error is err.
+func salvage[T any](raw []byte, row *T, err error) (field string, _ error) {
+	var none T
+	*row = none
+	var members map[string]json.RawMessage
+	if json.Unmarshal(raw, &members) != nil {
+		return "", err
+	}
+	var says []string
+	for _, name := range slices.Sorted(maps.Keys(members)) {
+		alone, _ := json.Marshal(map[string]json.RawMessage{name: members[name]}) //nolint:errchkjson // valid: it was read
+		if cause := Unmarshal(alone, new(T)); cause != nil {
+			delete(members, name)
+			if len(says) == 0 {
+				field = name
+			}
+			says = append(says, cause.Error())
+		}
+	}
+	if len(says) == 0 {
+		return "", err
+	}
+	rest, _ := json.Marshal(members) //nolint:errchkjson // valid, too
+	if json.Unmarshal(rest, row) != nil {
+		*row = none
+	}
+	return field, errors.New(strings.Join(says, "; "))
 }

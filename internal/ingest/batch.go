@@ -33,11 +33,11 @@ func (b batch) Around(time.Time) (prefix, suffix []byte) {
 	return []byte(`{"api_key":` + strconv.Quote(b.who.Key()) + `,"historical_migration":true,"batch":[`), []byte("]}")
 }
 
-func (batch) isAboutRequest(httptry.Answer) bool { return false }
+func (batch) isAboutRequest(httptry.Try) bool { return false }
 
 // success accepts only the service's own words: "Ok" of current servers, 1 of old ones. It refuses an
 // answer with a repeated key, because it cannot know which value counts.
-func (batch) success(r httptry.Answer, _ *delivery.Request) (a delivery.Answer, stop event.StopReason) {
+func (batch) success(r httptry.Try, _ *delivery.Request) (a delivery.Answer, stop event.StopReason) {
 	if httptry.IsCut(r.Body) {
 		a.Err = errAnswerCut
 		return a, "" // its end is lost: the same events may be sent again

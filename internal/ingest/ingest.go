@@ -28,9 +28,9 @@ type Protocol interface {
 	MostBytes(events int) int64                     // of an answer
 
 	// success judges a 2xx. With a reason, the import stops.
-	success(r httptry.Answer, of *delivery.Request) (delivery.Answer, event.StopReason)
+	success(r httptry.Try, of *delivery.Request) (delivery.Answer, event.StopReason)
 	// isAboutRequest reports whether a 400 of the service refuses the request regardless of its events.
-	isAboutRequest(r httptry.Answer) bool
+	isAboutRequest(r httptry.Try) bool
 }
 
 // Sender identifies the sender in requests.
@@ -55,7 +55,7 @@ func Named(name string, who Sender) Protocol {
 // Offer returns the protocol that a server supports, by its answer to a request of capture v1 without
 // events: capture v1 refuses the request with its own error, and a server without capture v1 does not know
 // the path. isClear reports whether the answer is one of the two.
-func Offer(r httptry.Answer, who Sender) (how Protocol, isClear bool) {
+func Offer(r httptry.Try, who Sender) (how Protocol, isClear bool) {
 	switch {
 	case r.Status == http.StatusBadRequest && parseV1Error(r.Body).isEmptyBatch():
 		return v1{who}, true

@@ -30,8 +30,8 @@ type Host struct {
 
 // Judge says by the rules what an answer to a request with events means. With the verdict [delivery.Stop], it returns
 // the reason too.
-func Judge(r httptry.Answer, how Protocol, of *delivery.Request, host Host) (delivery.Answer, event.StopReason) {
-	x := answer{Answer: r, how: how, host: host, failure: Unreachable(r.Err)}
+func Judge(r httptry.Try, how Protocol, of *delivery.Request, host Host) (delivery.Answer, event.StopReason) {
+	x := answer{Try: r, how: how, host: host, failure: Unreachable(r.Err)}
 	a := delivery.Answer{Status: r.Status, Err: r.Err, Unsent: r.Err != nil && r.Unsent, Stale: r.Err != nil && r.Stale}
 	rule := rules[slices.IndexFunc(rules, func(row rule) bool { return row.fits(x) })]
 	a.Verdict, a.TooLarge, a.Suspect = rule.verdict, r.Status == http.StatusRequestEntityTooLarge, r.Status == http.StatusInternalServerError
@@ -69,7 +69,7 @@ type rule struct {
 
 // answer is an answer to be judged.
 type answer struct {
-	httptry.Answer
+	httptry.Try
 
 	how     Protocol
 	host    Host
@@ -92,7 +92,7 @@ var rules = []rule{
 	{func(x answer) bool { return x.host.IsGood && x.isForeign() }, delivery.Stop, event.StopNotService},
 	{func(x answer) bool { return x.Status < http.StatusBadRequest }, delivery.Stop, event.StopRedirect},
 	{func(x answer) bool { return x.Status == http.StatusBadRequest && x.isForeign() }, delivery.Stop, event.StopNotService},
-	{func(x answer) bool { return x.Status == http.StatusBadRequest && x.how.isAboutRequest(x.Answer) }, delivery.Stop, event.StopRefused},
+	{func(x answer) bool { return x.Status == http.StatusBadRequest && x.how.isAboutRequest(x.Try) }, delivery.Stop, event.StopRefused},
 	{is(http.StatusBadRequest), delivery.Split, ""},
 	{func(x answer) bool { return x.Status == http.StatusTooManyRequests && parseV1Error(x.Body).isQuota() }, delivery.Stop, event.StopQuota},
 	{is(http.StatusNotImplemented), delivery.Stop, event.StopRefused},
@@ -133,7 +133,7 @@ func Unreachable(err error) event.StopReason {
 
 // Words returns an answer as an error: the status, and the beginning of its text without keys. Of JSON it
 // shows only the service's own explanation, because the rest may repeat the events.
-func Words(r httptry.Answer) error {
+func Words(r httptry.Try) error {
 	const most = 200
 	body, contentType := bytes.TrimSpace(r.Body), r.Header.Get("Content-Type")
 	text := string(body)
@@ -147,7 +147,7 @@ func Words(r httptry.Answer) error {
 	case explained.Detail != "":
 		text = explained.Detail
 	}
-	if text[0] == '{' || text[0] == '[' {
+	if text[0] == '{' || text[0] == '[' && !strings.HasPrefix(text, mask.Redacted) {
 		return fmt.Errorf("the server answered %d with %d bytes of JSON", r.Status, len(body))
 	}
 	said := mask.Keys(text)

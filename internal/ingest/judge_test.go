@@ -19,7 +19,7 @@ import (
 	"github.com/hogapi/hogapi/internal/jsonb"
 )
 
-func judged(r httptry.Answer, answered bool) (delivery.Verdict, event.StopReason) {
+func judged(r httptry.Try, answered bool) (delivery.Verdict, event.StopReason) {
 	a, reason := Judge(r, batch{}, nil, Host{Answered: answered})
 	return a.Verdict, reason
 }
@@ -64,7 +64,7 @@ func TestJudgeSuccess(t *testing.T) {
 		{200, `{"status":"Ok","quota_limited":["events"],"quota_limite\u0064":[]}`, delivery.Stop, event.StopNotService},
 		{200, `{"status":"Ok","note":"` + "\xff" + `"}`, delivery.Stop, event.StopNotService},
 	} {
-		verdict, reason := judged(httptry.Answer{Status: tt.status, Body: []byte(tt.body)}, true)
+		verdict, reason := judged(httptry.Try{Status: tt.status, Body: []byte(tt.body)}, true)
 		assert.Equal(t, tt.verdict, verdict, "%d %s", tt.status, tt.body)
 		assert.Equal(t, tt.reason, reason, "%d %s", tt.status, tt.body)
 	}
@@ -83,14 +83,14 @@ func FuzzCaptureAnswer(f *testing.F) {
 	f.Fuzz(func(t *testing.T, status uint16, body []byte) {
 		if status < 200 || status > 999 { // of no final answer: the try has failed
 			err := []error{io.ErrUnexpectedEOF, httptry.ErrForeignOrigin, fmt.Errorf("%w", httptry.ErrTooBig), &net.DNSError{IsNotFound: true}, httptry.ErrTimeout}[status%5]
-			verdict, reason := judged(httptry.Answer{Err: err}, true)
+			verdict, reason := judged(httptry.Try{Err: err}, true)
 			stops := errors.Is(err, httptry.ErrForeignOrigin) || errors.Is(err, httptry.ErrTooBig)
 			require.Equal(t, stops, verdict == delivery.Stop)
 			require.Equal(t, stops, reason == event.StopNotService)
 			require.Equal(t, !stops, verdict == delivery.Wait)
 			return
 		}
-		verdict, reason := judged(httptry.Answer{Status: int(status), Body: body}, true)
+		verdict, reason := judged(httptry.Try{Status: int(status), Body: body}, true)
 		require.Equal(t, verdict == delivery.Stop, reason != "")
 		refusal := delivery.Split
 		if len(body) > 4096 || strings.HasPrefix(strings.TrimSpace(string(body)), "<") {

@@ -72,7 +72,7 @@ func TestJudgeRefusals(t *testing.T) {
 		{how: batch{}, status: 501, verdict: delivery.Stop, reason: event.StopRefused},
 		{how: batch{}, status: 503, verdict: delivery.Wait},
 	} {
-		a, reason := Judge(httptry.Answer{Status: tt.status, Header: tt.header, Body: []byte(tt.body)}, tt.how, &delivery.Request{}, Host{Answered: true})
+		a, reason := Judge(httptry.Try{Status: tt.status, Header: tt.header, Body: []byte(tt.body)}, tt.how, &delivery.Request{}, Host{Answered: true})
 		name := fmt.Sprintf("%s %d %.20q", tt.how.Name(), tt.status, tt.body)
 		assert.Equal(t, tt.verdict, a.Verdict, name)
 		assert.Equal(t, tt.reason, reason, name)
@@ -81,7 +81,7 @@ func TestJudgeRefusals(t *testing.T) {
 		require.Error(t, a.Err, name)
 		assert.Contains(t, a.Err.Error(), tt.says, name)
 	}
-	a, _ := Judge(httptry.Answer{Status: 404}, batch{}, nil, Host{Answered: true})
+	a, _ := Judge(httptry.Try{Status: 404}, batch{}, nil, Host{Answered: true})
 	assert.NotContains(t, a.Err.Error(), "capture v1")
 }
 
@@ -91,12 +91,12 @@ func TestJudgeAHostThatWasGood(t *testing.T) {
 	t.Parallel()
 	page := http.Header{"Content-Type": {"text/html; charset=utf-8"}}
 	for _, how := range []Protocol{batch{}, v1{}} {
-		judge := func(r httptry.Answer, isGood bool) (delivery.Verdict, event.StopReason) {
+		judge := func(r httptry.Try, isGood bool) (delivery.Verdict, event.StopReason) {
 			a, reason := Judge(r, how, &delivery.Request{}, Host{Answered: true, IsGood: isGood})
 			require.Error(t, a.Err)
 			return a.Verdict, reason
 		}
-		for _, r := range []httptry.Answer{
+		for _, r := range []httptry.Try{
 			{Status: 200}, {Status: 204}, {Status: 200, Body: []byte("{}")}, {Status: 200, Body: []byte("null")}, {Status: 200, Body: []byte("OK")},
 			{Status: 200, Header: page, Body: []byte("<html>")}, {Status: 404, Header: page, Body: []byte("<html>")}, {Status: 403, Header: page, Body: []byte("<html>")},
 			{Status: 302, Header: page, Body: []byte("<a>")}, {Status: 401, Body: []byte(strings.Repeat("x", maxRefusal+1))}, {Status: 400, Body: []byte("<html>")},
@@ -109,7 +109,7 @@ func TestJudgeAHostThatWasGood(t *testing.T) {
 			assert.Equal(t, delivery.Stop, verdict, "%d %.20q", r.Status, r.Body)
 			assert.NotEmpty(t, reason)
 		}
-		for want, r := range map[event.StopReason]httptry.Answer{
+		for want, r := range map[event.StopReason]httptry.Try{
 			event.StopUnauthorized: {Status: 401, Body: []byte(`{"error":"invalid_api_key"}`)}, event.StopForbidden: {Status: 403}, event.StopNotFound: {Status: 404}, event.StopRedirect: {Status: 308},
 			event.StopQuota: {Status: 402}, event.StopNotService: {Err: httptry.ErrForeignOrigin}, event.StopRefused: {Status: 405},
 		} {
@@ -132,7 +132,7 @@ func TestJudgeFailures(t *testing.T) {
 	} {
 		require.Equal(t, reason, Unreachable(err))
 		for _, answered := range []bool{false, true} {
-			a, got := Judge(httptry.Answer{Err: err, Facts: httptry.Facts{Unsent: true, Stale: true}}, batch{}, nil, Host{Answered: answered})
+			a, got := Judge(httptry.Try{Err: err, Unsent: true, Stale: true}, batch{}, nil, Host{Answered: answered})
 			want := delivery.Wait
 			if reason != "" && !answered {
 				want = delivery.Stop
@@ -143,9 +143,9 @@ func TestJudgeFailures(t *testing.T) {
 			assert.True(t, a.Unsent && a.Stale)
 		}
 	}
-	a, _ := Judge(httptry.Answer{Err: errors.New("lost")}, batch{}, nil, Host{Answered: true})
+	a, _ := Judge(httptry.Try{Err: errors.New("lost")}, batch{}, nil, Host{Answered: true})
 	assert.False(t, a.Unsent || a.Stale)
-	a, _ = Judge(httptry.Answer{Status: 500, Facts: httptry.Facts{Unsent: true, Stale: true}}, batch{}, nil, Host{Answered: true})
+	a, _ = Judge(httptry.Try{Status: 500, Unsent: true, Stale: true}, batch{}, nil, Host{Answered: true})
 	assert.False(t, a.Unsent || a.Stale, "it was answered")
 	assert.Equal(t, event.StopWrongScheme, Unreachable(tls.RecordHeaderError{Msg: "first record does not look like a TLS handshake"}))
 	assert.Equal(t, event.StopTLS, Unreachable(tls.AlertError(40)))
@@ -172,7 +172,7 @@ func TestWords(t *testing.T) {
 		strings.Repeat("a", 200):                "the server answered 400: " + strings.Repeat("a", 200),
 		strings.Repeat("a", 201):                "the server answered 400: " + strings.Repeat("a", 200),
 	} {
-		got := Words(httptry.Answer{Status: 400, Body: []byte(body)}).Error()
+		got := Words(httptry.Try{Status: 400, Body: []byte(body)}).Error()
 		assert.True(t, strings.HasPrefix(got, want), "%q: %s", body, got)
 		assert.LessOrEqual(t, len(got), len("the server answered 400: ")+200, body)
 		assert.NotContains(t, got, "secret", body)
@@ -196,7 +196,7 @@ func TestOffer(t *testing.T) {
 		{405, "", NameBatch, true},
 		{403, "", NameBatch, false},
 	} {
-		how, isClear := Offer(httptry.Answer{Status: tt.status, Body: []byte(tt.body)}, Sender{})
+		how, isClear := Offer(httptry.Try{Status: tt.status, Body: []byte(tt.body)}, Sender{})
 		assert.Equal(t, tt.name, how.Name(), "%d %s", tt.status, tt.body)
 		assert.Equal(t, tt.isClear, isClear, "%d %s", tt.status, tt.body)
 	}
@@ -209,7 +209,7 @@ func TestOffer(t *testing.T) {
 func TestJudgeSuccessOfV1(t *testing.T) {
 	t.Parallel()
 	for body, want := range map[string]delivery.Verdict{`{"results":{}}`: delivery.Settled, `{"results":{`: delivery.Wait, `{"status":"Ok"}`: delivery.Stop, "": delivery.Stop} {
-		a, reason := Judge(httptry.Answer{Status: 200, Body: []byte(body)}, v1{}, &delivery.Request{}, Host{Answered: true})
+		a, reason := Judge(httptry.Try{Status: 200, Body: []byte(body)}, v1{}, &delivery.Request{}, Host{Answered: true})
 		assert.Equal(t, want, a.Verdict, body)
 		assert.Equal(t, want == delivery.Stop, reason == event.StopNotService, body)
 		assert.Equal(t, want == delivery.Settled, a.Err == nil, body)

@@ -46,7 +46,7 @@ func (v v1) Header(h http.Header, of *delivery.Request) {
 	h.Set("PostHog-Request-Timestamp", v.who.Now().UTC().Format("2006-01-02T15:04:05.000000000Z"))
 }
 
-func (v1) success(r httptry.Answer, of *delivery.Request) (a delivery.Answer, stop event.StopReason) {
+func (v1) success(r httptry.Try, of *delivery.Request) (a delivery.Answer, stop event.StopReason) {
 	ids := make([][]byte, 0, of.Len())
 	for _, item := range of.Items {
 		ids = append(ids, wire.ID(item))
@@ -69,7 +69,7 @@ func (v1) success(r httptry.Answer, of *delivery.Request) (a delivery.Answer, st
 	return a, ""
 }
 
-func (v1) isAboutRequest(r httptry.Answer) bool { return parseV1Error(r.Body).isAboutRequest() }
+func (v1) isAboutRequest(r httptry.Try) bool { return parseV1Error(r.Body).isAboutRequest() }
 
 // Errors of an answer of capture v1 that cannot be trusted.
 var (

@@ -211,6 +211,42 @@ func Within(field string, n, least, most int) *ops.InputError {
 	return Refuse(field, strconv.Itoa(n), want)
 }
 
+// Misspelt refuses a value that is close to a known one: in another case, with other blanks or dashes, or in another
+// form, as "hourly" is of "hour". Other unknown values pass: the service may know them.
+func Misspelt[T ~string](field string, value T, known []T) *ops.InputError {
+	if value == "" {
+		return Refuse(field, "", "a value, not an empty text")
+	}
+	if slices.Contains(known, value) {
+		return nil
+	}
+	for _, k := range known {
+		if stem(value) != stem(k) {
+			continue
+		}
+		var all []string
+		for _, other := range known {
+			all = append(all, string(other))
+		}
+		return Refuse(field, string(value), `"`+string(k)+`", or another of: `+strings.Join(all, ", "))
+	}
+	return nil
+}
+
+// MisspeltIfSet is Misspelt for an optional value.
+func MisspeltIfSet[T ~string](field string, value T, known []T) *ops.InputError {
+	if value == "" {
+		return nil
+	}
+	return Misspelt(field, value, known)
+}
+
+// stem returns the letters of a value without endings.
+func stem[T ~string](s T) string {
+	letters := strings.NewReplacer(" ", "", "_", "", "-", "").Replace(strings.ToLower(string(s)))
+	return strings.TrimSuffix(strings.TrimSuffix(strings.Replace(letters, "daily", "day", 1), "ly"), "s")
+}
+
 // WantUnit is advice for a duration without a unit: a bare 48 is 48 nanoseconds.
 const WantUnit = "a unit, such as 48*time.Hour or 48*time.Second"
 

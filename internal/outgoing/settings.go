@@ -2,7 +2,10 @@ package outgoing
 
 import (
 	"cmp"
+	"fmt"
+	"net"
 	"net/url"
+	"regexp"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -61,13 +64,35 @@ func (s *Settings) Check() (api, capture *url.URL) {
 		s.Problem("region", "", "WithRegion(RegionUS) or WithRegion(RegionEU), or WithBaseURL for a server of your own"+
 			s.orEnv("POSTHOG_REGION or POSTHOG_HOST"))
 	}
-	api = s.origin("base URL", s.BaseURL)
+	origin := func(field, text string) *url.URL {
+		if text == "" {
+			return nil
+		}
+		u, want := Origin(text, s.IsInsecure)
+		if want != "" {
+			s.Problem(field, "", want)
+		}
+		return u
+	}
+	api = origin("base URL", s.BaseURL)
 	capture = api
 	if s.CaptureURL != s.BaseURL {
-		capture = s.origin("capture URL", s.CaptureURL)
+		capture = origin("capture URL", s.CaptureURL)
 	}
-	s.checkPath()
-	s.checkProject()
+	s.APIPath = "/" + strings.Trim(cmp.Or(s.APIPath, defaultAPIPath), "/")
+	isNoSegment := func(segment string) bool { return !IsPathSegment(segment) || mask.HasKey(segment) }
+	if slices.ContainsFunc(strings.Split(s.APIPath[1:], "/"), isNoSegment) {
+		s.Problem("API path", s.APIPath, `a path such as "/api/projects"`)
+	}
+	switch {
+	case s.Project != "" && s.NoProject:
+		s.Problem("project", s.Project, "either WithProject or WithoutProject")
+	case s.Project != "" && !IsProjectID(s.Project):
+		s.Problem("project", s.Project, WantProject)
+	case s.Project == "" && !s.NoProject && s.HasPersonalKey:
+		s.Problem("project", "", "WithProject with the project's id (see the project's settings), or WithoutProject"+
+			s.orEnv("POSTHOG_PROJECT_ID"))
+	}
 	if !s.HasPersonalKey && !s.HasProjectKey {
 		s.Problem("keys", "", "WithPersonalAPIKey for management calls, WithProjectAPIKey for events, or both"+
 			s.orEnv("POSTHOG_PERSONAL_API_KEY, POSTHOG_PROJECT_API_KEY"))
@@ -98,39 +123,6 @@ func (s *Settings) locate() {
 	s.CaptureURL = cmp.Or(s.CaptureURL, s.BaseURL)
 	if s.BaseURL == "" && s.CaptureURL != "" && s.HasPersonalKey {
 		s.Problem("base URL", "", "WithRegion or WithBaseURL, which a personal API key needs")
-	}
-}
-
-func (s *Settings) origin(field, text string) *url.URL {
-	if text == "" {
-		return nil
-	}
-	u, want := Origin(text, s.IsInsecure)
-	if want != "" {
-		s.Problem(field, "", want)
-	}
-	return u
-}
-
-func (s *Settings) checkPath() {
-	s.APIPath = "/" + strings.Trim(cmp.Or(s.APIPath, defaultAPIPath), "/")
-	for segment := range strings.SplitSeq(s.APIPath[1:], "/") {
-		if !IsPathSegment(segment) || mask.HasKey(segment) {
-			s.Problem("API path", s.APIPath, `a path such as "/api/projects"`)
-			return
-		}
-	}
-}
-
-func (s *Settings) checkProject() {
-	switch {
-	case s.Project != "" && s.NoProject:
-		s.Problem("project", s.Project, "either WithProject or WithoutProject")
-	case s.Project != "" && !IsProjectID(s.Project):
-		s.Problem("project", s.Project, WantProject)
-	case s.Project == "" && !s.NoProject && s.HasPersonalKey:
-		s.Problem("project", "", "WithProject with the project's id (see the project's settings), or WithoutProject"+
-			s.orEnv("POSTHOG_PROJECT_ID"))
 	}
 }
 
@@ -209,3 +201,86 @@ func UserAgent(app string) string {
 
 // Library is the name under which this module sends events.
 const Library = "hogapi-go"
+
+// apiPart matches the end of a URL that the calls add themselves: "/api" with anything after it,
+// and the path of the batch endpoint.
+var apiPart = regexp.MustCompile(`(?:/api(?:/(?:projects|environments)(?:/[^/]*)?)?|/batch)$`)
+
+// Origin parses a URL that keys will be sent to, or describes a valid one. It quotes the text only
+// if that contains no password or key.
+func Origin(text string, insecure bool) (origin *url.URL, want string) {
+	u, err := url.Parse(strings.TrimRight(strings.TrimSpace(text), "/"))
+	switch {
+	case mask.HasKey(text):
+		return nil, "a URL without a key"
+	case err != nil || u.Host == "" || u.Hostname() == "":
+		return nil, `an absolute URL such as "https://posthog.example.com"`
+	case u.User != nil:
+		return nil, "a URL without user name and password"
+	case u.RawQuery != "" || u.ForceQuery || u.Fragment != "":
+		return nil, "a URL without query and fragment"
+	case u.RawPath != "" || strings.Contains(u.Path+"/", "/../") || strings.Contains(u.Path+"/", "/./"):
+		return nil, "a URL whose path needs no escaping and has no dots"
+	case u.Scheme == "http" && !insecure && !IsLoopback(u.Hostname()):
+		return nil, "https, since keys are sent there; http only on loopback or with WithInsecureHTTP"
+	case u.Scheme != "http" && u.Scheme != "https":
+		return nil, "https"
+	case apiPart.MatchString(u.Path):
+		end := apiPart.FindString(u.Path)
+		u.Path = strings.TrimSuffix(u.Path, end)
+		return nil, fmt.Sprintf("%q without %q: each call adds its path itself (see WithAPIPath)",
+			mask.UnlessKey(u.String()), mask.UnlessKey(end))
+	}
+	return u, ""
+}
+
+// IsLoopback reports whether a host, by name or address, is this machine.
+func IsLoopback(host string) bool {
+	return strings.EqualFold(host, "localhost") || net.ParseIP(host).IsLoopback()
+}
+
+// wantVisible keeps a key unchanged in headers, JSON and quoted errors, so that it can be found and
+// masked there.
+const wantVisible = "visible ASCII characters only, without quotes and backslashes"
+
+// KeyKind is one of the two kinds of API keys.
+type KeyKind struct {
+	want, prefixOfOther, other string
+	max                        int // characters
+}
+
+// The kinds of API keys.
+var (
+	PersonalKey = KeyKind{"a personal API key (phx_…)", "phc_", "a project API key: give it to WithProjectAPIKey", 256}
+	ProjectKey  = KeyKind{"a project API key (phc_…)", "phx_", "a personal API key: give it to WithPersonalAPIKey", 64}
+)
+
+// Problem describes a fault of a key, or returns "".
+func (k KeyKind) Problem(key string) string {
+	switch {
+	case key == "":
+		return k.want + ", not an empty text"
+	case strings.HasPrefix(key, k.prefixOfOther):
+		return k.want + "; this is " + k.other
+	case strings.HasPrefix(strings.ToLower(key), "bearer "):
+		return k.want + ` without "Bearer", which each call adds itself`
+	case !IsVisibleASCII(key) || strings.ContainsAny(key, `"\`):
+		return wantVisible
+	case len(key) > k.max:
+		return fmt.Sprintf("at most %d characters", k.max)
+	}
+	return ""
+}
+
+// IsVisibleASCII reports whether a text is ASCII without blanks and control characters.
+func IsVisibleASCII(s string) bool {
+	return !strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r > '~' })
+}
+
+// WantProject describes a valid project id.
+const WantProject = `the project's id, a number, or "@current"`
+
+// IsProjectID reports whether s is the id of a project.
+func IsProjectID(s string) bool {
+	return s == "@current" || s != "" && len(s) <= 20 && strings.Trim(s, "0123456789") == ""
+}

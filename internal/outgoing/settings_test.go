@@ -78,13 +78,13 @@ func TestSettingsNameEveryProblem(t *testing.T) {
 
 func TestKeys(t *testing.T) {
 	t.Parallel()
-	assert.Empty(t, PersonalKeyProblem("phx_a"))
-	assert.Empty(t, ProjectKeyProblem("phc_a"))
+	assert.Empty(t, PersonalKey.Problem("phx_a"))
+	assert.Empty(t, ProjectKey.Problem("phc_a"))
 	for key, want := range map[string]string{"": "not an empty text", "phc_a": "WithProjectAPIKey", `phx_"`: "quotes", "phx_a b": "visible", "phx_a\nb": "visible", strings.Repeat("a", 257): "at most 256"} {
-		assert.Contains(t, PersonalKeyProblem(key), want)
+		assert.Contains(t, PersonalKey.Problem(key), want)
 	}
 	for key, want := range map[string]string{"": "not an empty text", "phx_a": "WithPersonalAPIKey", "phc_ä": "visible", strings.Repeat("a", 65): "at most 64"} {
-		assert.Contains(t, ProjectKeyProblem(key), want)
+		assert.Contains(t, ProjectKey.Problem(key), want)
 	}
 }
 

@@ -199,3 +199,21 @@ func (w *logWalk[E]) move(marks []Mark) bool {
 	w.seen = shown
 	return true
 }
+
+// ofRows returns err if it is an error of rows, and an error that ends a walk.
+func ofRows(err error) (rows RowErrors, end error) {
+	if err == nil {
+		return nil, nil
+	}
+	if rows, ok := errors.AsType[RowErrors](err); ok {
+		return rows, nil
+	}
+	return nil, err
+}
+
+func errorAt(bad RowErrors, i int) (raw []byte, err error) {
+	if bad == nil {
+		return nil, nil
+	}
+	return bad.At(i)
+}

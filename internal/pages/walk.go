@@ -11,6 +11,11 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"github.com/hogapi/hogapi/internal/mask"
 )
 
 const mostPages = 10_000
@@ -26,7 +31,7 @@ type Walk[T, P any] struct {
 	Next     func(from Place, link string) (Place, error) // ByOffset or ByCursor
 	Refuse   func(context.Context) error                  // refuses bad input before any fetch
 	Failed   func(page int, at Place, err error) error    // makes the error that ends a walk
-	ID       func(*T) any                                 // of a row, comparable; nil: rows have no ID
+	ID       func(*T) string                              // of a row; nil: rows have no ID
 	Start    Place
 	MaxPages int // more pages are an error; 0 means 10,000
 	Prefetch int // pages fetched ahead of the reader at the same time
@@ -46,17 +51,6 @@ type RowErrors interface {
 	At(i int) (raw []byte, err error)
 }
 
-// ofRows returns err if it is an error of rows, and an error that ends a walk.
-func ofRows(err error) (rows RowErrors, end error) {
-	if err == nil {
-		return nil, nil
-	}
-	if rows, ok := errors.AsType[RowErrors](err); ok {
-		return rows, nil
-	}
-	return nil, err
-}
-
 // Fetched is the result of fetching a page. Deliver, if not nil, is called when the page is
 // delivered, not during another fetch.
 type Fetched[P any] struct {
@@ -73,35 +67,54 @@ func (f Fetched[P]) deliver() (P, error) {
 }
 
 // One fetches the page at the start.
-func (w Walk[T, P]) One(ctx context.Context) (P, error) { return w.Fetch(ctx, w.Start).deliver() }
+func (w Walk[T, P]) One(ctx context.Context) (p P, err error) {
+	if err := w.Refuse(ctx); err != nil {
+		return p, err
+	}
+	return w.Fetch(ctx, w.Start).deliver()
+}
 
 // Pages yields all pages. An error comes last, but for errors of rows, which come with their page. A page with a
 // faulty link is not yielded: it may be a repetition, and a walk that resumes at the error fetches it again.
 func (w Walk[T, P]) Pages(ctx context.Context) iter.Seq2[P, error] {
 	return func(yield func(P, error) bool) {
 		var none P
+		ctx := ctx // of this walk
 		if err := w.Refuse(ctx); err != nil {
 			yield(none, err)
 			return
 		}
-		ctx, cancel := context.WithCancel(ctx)
-		ahead := newLookahead(ctx, w)
-		defer ahead.stop() // waits for fetches under way,
-		defer cancel()     // which cancel ends first
+		var ahead *lookahead[T, P]
+		if w.Prefetch > 0 {
+			var cancel context.CancelFunc
+			ctx, cancel = context.WithCancel(ctx)
+			ahead = &lookahead[T, P]{ctx: ctx, walk: w, pending: map[Place]chan Fetched[P]{}, last: w.Start}
+			defer ahead.stop() // waits for fetches under way,
+			defer cancel()     // which cancel ends first
+		}
 		at, seen := w.Start, map[digest]bool{}
-		sum := tally{start: w.Start.Offset, anyOrder: w.Prefetch > 0, ids: map[any]bool{}}
+		sum := tally{start: w.Start.Offset, anyOrder: w.Prefetch > 0, ids: map[string]bool{}}
 		for n := 1; ; n++ {
-			p, next, rows, err := w.page(ctx, ahead, n, at, seen)
-			if err != nil {
+			p, next, err := w.page(ctx, ahead, n, at, seen)
+			rows, isOfRows := errors.AsType[RowErrors](err)
+			if err != nil && !isOfRows {
 				yield(none, w.Failed(n, at, err))
 				return
 			}
 			view := w.View(p)
-			if next != nil {
+			if ahead != nil && next != nil {
 				ahead.plan(view.Count, at, *next)
 			}
-			sum.add(len(view.Items), view.Count, w.ids(view.Items, rows))
-			if rows != nil {
+			sum.add(len(view.Items), view.Count)
+			for i := range view.Items {
+				if w.ID == nil {
+					break
+				}
+				if _, bad := errorAt(rows, i); bad == nil {
+					sum.see(w.ID(&view.Items[i]))
+				}
+			}
+			if isOfRows {
 				err = w.Failed(n, at, rows)
 			}
 			if !yield(p, err) {
@@ -118,66 +131,51 @@ func (w Walk[T, P]) Pages(ctx context.Context) iter.Seq2[P, error] {
 	}
 }
 
-// ids returns the ids of the items that could be read.
-func (w Walk[T, P]) ids(items []T, bad RowErrors) (ids []any) {
-	if w.ID == nil {
-		return nil
-	}
-	for i := range items {
-		if _, err := errorAt(bad, i); err == nil {
-			ids = append(ids, w.ID(&items[i]))
-		}
-	}
-	return ids
-}
-
-func errorAt(bad RowErrors, i int) (raw []byte, err error) {
-	if bad == nil {
-		return nil, nil
-	}
-	return bad.At(i)
-}
-
 // digest is a SHA-256; it stands for texts that a server can make long.
 type digest [sha256.Size]byte
 
 // page fetches the n-th page of a walk and returns the start of the next one, or nil after the
-// last. It remembers cursors as digests, since a server can make them long.
-func (w Walk[T, P]) page(ctx context.Context, ahead *lookahead[T, P], n int, at Place, seen map[digest]bool) (
-	p P, next *Place, bad RowErrors, err error,
-) {
+// last. It remembers cursors as digests, since a server can make them long. With an error of rows, the page is there.
+func (w Walk[T, P]) page(ctx context.Context, ahead *lookahead[T, P], n int, at Place, seen map[digest]bool) (p P, next *Place, err error) {
 	if n > cmp.Or(w.MaxPages, mostPages) {
-		return p, nil, nil, ErrPageLimit
+		return p, nil, ErrPageLimit
 	}
-	p, err = ahead.take(ctx, at)
-	if bad, err = ofRows(err); err != nil {
-		return p, nil, nil, err
+	if ahead != nil {
+		p, err = ahead.take(ctx, at)
+	} else {
+		p, err = w.Fetch(ctx, at).deliver()
+	}
+	if err != nil && !errors.As(err, new(RowErrors)) {
+		return p, nil, err
 	}
 	link := w.View(p).Link
 	if link == "" {
-		return p, nil, bad, nil
+		return p, nil, err
 	}
-	to, err := w.Next(at, link)
+	to, bad := w.Next(at, link)
 	mark := digest(sha256.Sum256([]byte(to.Cursor)))
-	if err == nil && to.Cursor != "" && (seen[mark] || to.Cursor == w.Start.Cursor) {
-		err = ErrRepeatedLink
+	if bad == nil && to.Cursor != "" && (seen[mark] || to.Cursor == w.Start.Cursor) {
+		bad = ErrRepeatedLink
 	}
 	seen[mark] = true
-	return p, &to, bad, err
+	return p, &to, cmp.Or(bad, err)
 }
 
 // All yields the items of all pages, an item that could not be read with its error.
 func (w Walk[T, P]) All(ctx context.Context) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		for p, err := range w.Pages(ctx) {
-			bad, err := ofRows(err)
-			if err != nil {
+			rows, isOfRows := errors.AsType[RowErrors](err)
+			if err != nil && !isOfRows {
 				var none T
 				yield(none, err)
 				return
 			}
 			for i, item := range w.View(p).Items {
-				if _, err := errorAt(bad, i); !yield(item, err) {
+				if isOfRows {
+					_, err = rows.At(i)
+				}
+				if !yield(item, err) {
 					return
 				}
 			}
@@ -200,10 +198,6 @@ type lookahead[T, P any] struct {
 	walk    Walk[T, P]
 	pending map[Place]chan Fetched[P]
 	last    Place // the furthest place planned
-}
-
-func newLookahead[T, P any](ctx context.Context, w Walk[T, P]) *lookahead[T, P] {
-	return &lookahead[T, P]{ctx: ctx, walk: w, pending: map[Place]chan Fetched[P]{}, last: w.Start}
 }
 
 // plan starts fetching the pages after the one at a place: its next page and, for offset lists,
@@ -259,11 +253,11 @@ type tally struct {
 	least, most, last  int  // counts of the pages
 	anyOrder           bool // with prefetch, a later page may show an earlier state of the list
 	hasMoved           bool // a row may have moved past the walk
-	ids                map[any]bool
+	ids                map[string]bool
 }
 
-// add notes the next page. Its ids are nil for rows without ids.
-func (t *tally) add(items, count int, ids []any) {
+// add notes the next page.
+func (t *tally) add(items, count int) {
 	if t.pages++; t.pages == 1 {
 		t.least, t.most, t.last = count, count, count
 	}
@@ -271,10 +265,12 @@ func (t *tally) add(items, count int, ids []any) {
 	t.least, t.most = min(t.least, count), max(t.most, count)
 	t.hasMoved = t.hasMoved || count < t.last || t.anyOrder && t.least < t.most
 	t.last = count
-	for _, id := range ids {
-		t.hasMoved = t.hasMoved || t.ids[id]
-		t.ids[id] = true
-	}
+}
+
+// see notes a row that could be read.
+func (t *tally) see(id string) {
+	t.hasMoved = t.hasMoved || t.ids[id]
+	t.ids[id] = true
 }
 
 // check runs at the end of a walk. Equal counts prove nothing if one of them fell: a created row
@@ -299,22 +295,96 @@ func (t *tally) resume() Place {
 	return Place{Offset: t.start + t.seen}
 }
 
-// Circle detects, in little memory, that a walk visits a place again: it remembers one place, and
-// replaces it each time the walk has doubled in length.
-type Circle[P comparable] struct {
-	place    P
-	steps    int
-	nextMark int
+// ErrRepeatedLink ends a walk that would loop.
+var ErrRepeatedLink = errors.New("the service's link to the next page does not lead onwards")
+
+var errHasKey = errors.New("the cursor holds an API key")
+
+// longestCursor is far above the service's cursors of about 60 bytes.
+const longestCursor = 4 << 10
+
+// Place is the start of a page. Its zero value is the start of a list.
+type Place struct {
+	Offset, Limit int
+	Cursor        string
 }
 
-// IsClosedBy notes a place, and reports whether the walk has returned to an earlier one.
-func (c *Circle[P]) IsClosedBy(p P) bool {
-	if c.steps > 0 && p == c.place {
-		return true
+// Set adds the place to a list's query.
+func (p Place) Set(q url.Values) {
+	if p.Limit > 0 {
+		q.Set("limit", strconv.Itoa(p.Limit))
 	}
-	if c.steps == c.nextMark {
-		c.place, c.nextMark = p, 2*c.steps+1
+	if p.Offset > 0 {
+		q.Set("offset", strconv.Itoa(p.Offset))
 	}
-	c.steps++
-	return false
+	if p.Cursor != "" {
+		q.Set("cursor", p.Cursor)
+	}
+}
+
+// ByOffset reads the offset and limit from a link.
+func ByOffset(from Place, link string) (Place, error) {
+	q, err := linkQuery(link)
+	if err != nil {
+		return Place{}, err
+	}
+	offset, err := strconv.Atoi(q.Get("offset"))
+	if err != nil || offset < 0 {
+		return Place{}, errors.New("the service's link to the next page has no offset")
+	}
+	if offset <= from.Offset {
+		return Place{}, ErrRepeatedLink
+	}
+	to := Place{Offset: offset, Limit: from.Limit}
+	if limit, err := strconv.Atoi(q.Get("limit")); err == nil && limit > 0 {
+		to.Limit = limit
+	}
+	return to, nil
+}
+
+// ByCursor reads the cursor from a link.
+func ByCursor(_ Place, link string) (Place, error) {
+	cursor, err := CursorIn(link)
+	return Place{Cursor: cursor}, err
+}
+
+// Start returns the first cursor, given a cursor or a link with one.
+func Start(cursor string) (string, error) {
+	if strings.Contains(cursor, "?") {
+		return CursorIn(cursor)
+	}
+	if mask.HasKey(cursor) {
+		return "", errHasKey
+	}
+	return cursor, nil
+}
+
+// CursorIn returns the cursor in a link.
+func CursorIn(link string) (string, error) {
+	q, err := linkQuery(link)
+	if err != nil {
+		return "", err
+	}
+	switch cursor := q.Get("cursor"); {
+	case cursor == "":
+		return "", errors.New("the service's link to the next page has no cursor")
+	case mask.HasKey(cursor):
+		return "", errHasKey // a server may repeat any part of a request, and errors have the cursor
+	case len(cursor) > longestCursor:
+		return "", errors.New("the service's link to the next page has a cursor of over 4 KiB")
+	default:
+		return cursor, nil
+	}
+}
+
+// linkQuery returns the query of a link. It ignores the rest, above all the host.
+func linkQuery(link string) (url.Values, error) {
+	u, err := url.Parse(link)
+	if err == nil {
+		var q url.Values
+		if q, err = url.ParseQuery(u.RawQuery); err == nil {
+			return q, nil
+		}
+	}
+	return nil, errors.New("the service's link to the next page cannot be read")
 }

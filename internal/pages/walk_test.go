@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/url"
 	"runtime"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -410,7 +411,7 @@ func TestRowsThatMove(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			l := &list{items: 6, prefetch: tt.prefetch, serve: func(at int, p *page) { p.Count, p.Items = tt.pages[at/pageSize][0], tt.pages[at/pageSize][1:] }}
 			w := l.walk()
-			w.ID = func(n *int) any { return *n }
+			w.ID = func(n *int) string { return strconv.Itoa(*n) }
 			items, err := collect(w.All(t.Context()))
 			require.Len(t, items, 6)
 			require.ErrorContains(t, err, tt.text)

@@ -59,7 +59,7 @@ func TestAnImport(t *testing.T) {
 func TestNegotiation(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
-		answer httptry.Answer
+		answer httptry.Try
 		want   string
 		warned int64
 	}{
@@ -70,7 +70,7 @@ func TestNegotiation(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(t *testing.T) {
-				w := newWorld().keeps().asks(func(r Request) httptry.Answer {
+				w := newWorld().keeps().asks(func(r Request) httptry.Try {
 					switch {
 					case r.Kind == Question:
 						return tt.answer
@@ -136,8 +136,8 @@ func TestStops(t *testing.T) {
 		"no progress":      {func(w *world) { w.answer = byKind(503, 0, 200) }, source(nil, past("a", 1)), event.StopNoProgress, "503"},
 		"not reached": {
 			func(w *world) {
-				w.answer = func(Request) httptry.Answer {
-					return httptry.Answer{Err: errors.New("refused"), Facts: httptry.Facts{Unsent: true}}
+				w.answer = func(Request) httptry.Try {
+					return httptry.Try{Err: errors.New("refused"), Unsent: true}
 				}
 			}, source(nil, past("a", 1)), event.StopUnreachable, "refused",
 		},
@@ -165,7 +165,7 @@ func TestCanceled(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		w := newWorld()
 		w.NoPreflight = true
-		w.answer = func(Request) httptry.Answer { return answered(503, "") }
+		w.answer = func(Request) httptry.Try { return answered(503, "") }
 		why := errors.New("shutdown")
 		ctx, cancel := context.WithCancelCause(t.Context())
 		time.AfterFunc(20*time.Second, func() { cancel(why) })

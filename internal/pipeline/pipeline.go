@@ -44,7 +44,7 @@ type Config struct {
 
 	Encodings map[string]string // of bodies, by the name of the protocol: see [delivery.NewEncoder]
 
-	Post   func(ctx context.Context, r Request) httptry.Answer
+	Post   func(ctx context.Context, r Request) httptry.Try
 	Reject func(ctx context.Context, r *statefile.Reject) error // handles rejects; nil: Capture does not take the record, and Import stops
 	Hooks  Hooks
 	Logger *slog.Logger

@@ -212,7 +212,7 @@ func (p *Pipeline) ask(request *delivery.Request) (delivery.Answer, ingest.Proto
 	return delivery.Answer{Verdict: delivery.Settled, Status: r.Status, Duration: a.Duration}, how
 }
 
-func (p *Pipeline) judge(r httptry.Answer, how ingest.Protocol, of *delivery.Request, took time.Duration) delivery.Answer {
+func (p *Pipeline) judge(r httptry.Try, how ingest.Protocol, of *delivery.Request, took time.Duration) delivery.Answer {
 	answered := p.answered.Load()
 	if r.Status != 0 {
 		p.answered.Store(true)

@@ -66,7 +66,7 @@ func TestSomeOfEach(t *testing.T) {
 func TestABusyServerIsAskedAgain(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		questions := 0
-		w := newWorld().keeps().asks(func(r Request) httptry.Answer {
+		w := newWorld().keeps().asks(func(r Request) httptry.Try {
 			switch {
 			case r.Kind == Question:
 				if questions++; questions == 1 {

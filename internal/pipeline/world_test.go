@@ -34,8 +34,8 @@ var errFinal = fmt.Errorf("final: %w", errtext.ErrInvalid)
 type world struct {
 	Config
 
-	answer   func(Request) httptry.Answer // nil: the service takes everything
-	saves    func(n int)                  // the n-th save, while it lasts
+	answer   func(Request) httptry.Try // nil: the service takes everything
+	saves    func(n int)               // the n-th save, while it lasts
 	saved    int
 	saveErr  error
 	closeErr error
@@ -54,27 +54,27 @@ func bubble(t *testing.T, test func(t *testing.T)) {
 	synctest.Test(t, test)
 }
 
-func answered(status int, body string) httptry.Answer {
-	return httptry.Answer{Status: status, Header: http.Header{}, Body: []byte(body)}
+func answered(status int, body string) httptry.Try {
+	return httptry.Try{Status: status, Header: http.Header{}, Body: []byte(body)}
 }
 
 // byKind answers each kind of request with a status of its own.
-func byKind(events, question, preflight int) func(Request) httptry.Answer {
-	return func(r Request) httptry.Answer {
+func byKind(events, question, preflight int) func(Request) httptry.Try {
+	return func(r Request) httptry.Try {
 		return answered([]int{events, question, preflight}[r.Kind], `{"status":"Ok"}`)
 	}
 }
 
 // slowly answers after a second of virtual time.
-func slowly(answer func(Request) httptry.Answer) func(Request) httptry.Answer {
-	return func(r Request) httptry.Answer {
+func slowly(answer func(Request) httptry.Try) func(Request) httptry.Try {
+	return func(r Request) httptry.Try {
 		time.Sleep(time.Second)
 		return answer(r)
 	}
 }
 
 // asks lets a pipeline ask the server for the protocol.
-func (w *world) asks(answer func(Request) httptry.Answer) *world {
+func (w *world) asks(answer func(Request) httptry.Try) *world {
 	if w.Protocol, w.answer = "", answer; w.Files != nil {
 		w.Files.Protocol = ""
 	}
@@ -131,7 +131,7 @@ func (w *world) Save(context.Context, []byte) error {
 	return w.saveErr
 }
 
-func (w *world) post(_ context.Context, r Request) httptry.Answer {
+func (w *world) post(_ context.Context, r Request) httptry.Try {
 	text, _ := io.ReadAll(r.Body.Open())
 	w.note([]string{"events", "question", "preflight"}[r.Kind])
 	answer := answered(200, `{"status":"Ok"}`)
@@ -152,7 +152,7 @@ func (w *world) post(_ context.Context, r Request) httptry.Answer {
 }
 
 // takenByV1 is the answer of capture v1 that takes all events.
-func takenByV1(r Request) httptry.Answer {
+func takenByV1(r Request) httptry.Try {
 	if r.Kind == Preflight {
 		return answered(200, "{}")
 	}

@@ -16,9 +16,12 @@ type Cost struct {
 	IsKnown    bool  // the service has said so; servers of before September 2026 do not
 }
 
+// CostHeader is in every answer that says a cost.
+const CostHeader = "X-Posthog-Query-Bytes-Read"
+
 // CostOf reads the cost in the header of an answer.
 func CostOf(header http.Header) (c Cost) {
-	read, err := strconv.ParseInt(header.Get("X-PostHog-Query-Bytes-Read"), 10, 64)
+	read, err := strconv.ParseInt(header.Get(CostHeader), 10, 64)
 	left, other := strconv.ParseFloat(header.Get("X-PostHog-Query-Budget-Remaining-Bytes"), 64)
 	return Cost{read, int64(left), err == nil && other == nil && read >= 0}
 }

@@ -61,17 +61,14 @@ func planned(t *testing.T, plan *Plan, target string) *http.Request {
 }
 
 // do sends a request of a plan to a transport, by the client of the API.
-func do(t *testing.T, base roundTrip, plan *Plan) (Answer, error) {
-	clients := NewClients(&http.Client{Transport: base}, nil, nil)
+func do(t *testing.T, base roundTrip, plan *Plan) (Try, error) {
+	clients := NewClients(&http.Client{Transport: base}, 0, nil, nil)
 	resp, err := clients.API().Do(planned(t, plan, home))
 	if err != nil {
-		return Answer{}, NoURL(err)
+		return Try{}, NoURL(err)
 	}
 	defer resp.Body.Close()
-	read, err := io.ReadAll(resp.Body)
-	require.NoError(t, err)
-	require.Equal(t, string(read), string(BodyOf(resp)))
-	return Answer{Status: resp.StatusCode, Header: resp.Header, Body: read}, nil
+	return *plan.try, nil
 }
 
 // The transport sends a request only to its own origin, and only as a try of a plan.
@@ -80,7 +77,7 @@ func TestTransportGuardsTheOrigin(t *testing.T) {
 	clients := NewClients(&http.Client{Transport: roundTrip(func(*http.Request) (*http.Response, error) {
 		sent++
 		return nil, errCut
-	})}, nil, nil)
+	})}, 0, nil, nil)
 	for _, client := range []*http.Client{clients.API(), clients.Capture()} {
 		for _, target := range []string{
 			"https://other.test/", "http://home.test/", "https://home.test:444/", "https://sub.home.test/",
@@ -88,7 +85,7 @@ func TestTransportGuardsTheOrigin(t *testing.T) {
 			var plan Plan
 			_, err := client.Do(planned(t, &plan, target)) //nolint:bodyclose // no answer comes
 			require.ErrorIs(t, err, ErrForeignOrigin, target)
-			require.True(t, plan.TakeFacts().Unsent)
+			require.True(t, plan.take(nil, nil).Unsent)
 		}
 		r := planned(t, new(Plan), home).WithContext(t.Context())
 		_, err := client.Do(r) //nolint:bodyclose // no answer comes
@@ -97,14 +94,14 @@ func TestTransportGuardsTheOrigin(t *testing.T) {
 	require.Zero(t, sent)
 }
 
-// The facts of a try are taken once. The next try has no facts before it was made.
-func TestFactsAreTakenOnce(t *testing.T) {
+// A try is taken once. The next one was not sent before it was made.
+func TestTriesAreTakenOnce(t *testing.T) {
 	var plan Plan
-	require.Equal(t, Facts{Unsent: true}, plan.TakeFacts())
+	require.Equal(t, Try{Unsent: true}, plan.take(nil, nil))
 	_, err := do(t, fails(errCut), &plan)
 	require.ErrorIs(t, err, errCut)
-	require.False(t, plan.TakeFacts().Unsent, "a transport that does not trace may have sent anything")
-	require.True(t, plan.TakeFacts().Unsent)
+	require.False(t, plan.take(nil, nil).Unsent, "a transport that does not trace may have sent anything")
+	require.True(t, plan.take(nil, nil).Unsent)
 }
 
 // A request that was answered with a redirect was sent, also where the redirect leads to a host that cannot be reached.
@@ -127,7 +124,7 @@ func TestFactsOfARedirectAreKept(t *testing.T) {
 					return answers(http.StatusTemporaryRedirect, "", "Location", home+"new/")(r)
 				}, &plan)
 				require.Error(t, err)
-				facts := plan.TakeFacts()
+				facts := plan.take(nil, nil)
 				require.False(t, facts.Unsent)
 				require.GreaterOrEqual(t, facts.Duration, 200*time.Millisecond)
 				require.LessOrEqual(t, facts.Duration, time.Second, "the redirect is within the limit of the try")
@@ -157,19 +154,19 @@ func TestTimeLimitOfATry(t *testing.T) {
 		require.True(t, ok)
 		require.True(t, timeout.Timeout())
 		require.Equal(t, 3*time.Second, time.Since(start))
-		require.Equal(t, 3*time.Second, plan.TakeFacts().Duration)
+		require.Equal(t, 3*time.Second, plan.take(nil, nil).Duration)
 	})
 }
 
 // The wait for the pace is not part of a try, and one without hope is not begun.
 func TestPace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		clients := NewClients(&http.Client{Transport: answers(200, "")}, rate.NewLimiter(1, 1), nil)
+		clients := NewClients(&http.Client{Transport: answers(200, "")}, 0, rate.NewLimiter(1, 1), nil)
 		send := func(ctx context.Context, client *http.Client) error {
 			plan := Plan{Timeout: 100 * time.Millisecond}
 			r := planned(t, &plan, home)
 			_, err := client.Do(r.WithContext(plan.In(ctx))) //nolint:bodyclose // it is in memory
-			require.Zero(t, plan.TakeFacts().Duration)
+			require.Zero(t, plan.take(nil, nil).Duration)
 			return NoURL(err)
 		}
 		start := time.Now()
@@ -220,22 +217,22 @@ func TestStaleConnection(t *testing.T) {
 			return nil, errCut
 		}, &plan)
 		require.ErrorIs(t, err, errCut)
-		facts := plan.TakeFacts()
+		facts := plan.take(nil, nil)
 		require.Equal(t, reused, facts.Stale)
 		require.False(t, facts.Unsent)
 	}
 }
 
-func TestNewTimeouts(t *testing.T) {
+func TestTimeLimits(t *testing.T) {
 	for _, tt := range []struct{ try, own, api, capture time.Duration }{
 		{0, 0, DefaultAPI, DefaultCapture},
 		{time.Second, 0, time.Second, time.Second},
 		{0, 45 * time.Second, DefaultAPI, 45 * time.Second},
 		{2 * time.Minute, time.Minute, time.Minute, time.Minute},
 	} {
-		require.Equal(t, Timeouts{tt.api, tt.capture}, NewTimeouts(tt.try, &http.Client{Timeout: tt.own}))
+		clients := NewClients(&http.Client{Timeout: tt.own}, tt.try, nil, nil)
+		require.Equal(t, []time.Duration{tt.api, tt.capture}, []time.Duration{clients.TryAPI, clients.TryCapture})
 	}
-	require.Equal(t, Timeouts{DefaultAPI, DefaultCapture}, NewTimeouts(0, nil))
 }
 
 func TestContextError(t *testing.T) {
@@ -309,7 +306,7 @@ func (r *redirects) RoundTrip(req *http.Request) (*http.Response, error) {
 // A circle of redirects ends. The client for events follows nothing, not even within its origin: its key is in the body.
 func TestFollowedRedirectsEnd(t *testing.T) {
 	base := &redirects{status: 308, to: "/things/"}
-	clients := NewClients(&http.Client{Transport: base}, nil, nil)
+	clients := NewClients(&http.Client{Transport: base}, 0, nil, nil)
 	for want, client := range map[int]*http.Client{1 + MaxRedirects: clients.API(), 1: clients.Capture()} {
 		base.seen = nil
 		resp, err := client.Do(planned(t, new(Plan), home)) //nolint:bodyclose // it is in memory

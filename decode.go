@@ -9,7 +9,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
-	"net/url"
+	"strings"
 	"time"
 
 	"github.com/hogapi/hogapi/internal/endpoints"
@@ -19,41 +19,32 @@ import (
 	"github.com/hogapi/hogapi/ops"
 )
 
-// exchange is one call of an operation, over its tries.
+// exchange is one call of an operation, with its last try.
 type exchange struct {
-	httptry.Exchange
-	*httptry.Result
+	httptry.Call
+	*httptry.Try
 	request
 
 	core    *core
+	project string
 	started time.Time
 }
 
-func newExchange(c *core, r request, target *url.URL) *exchange {
-	x := &exchange{core: c, request: r, started: time.Now(), Result: &httptry.Result{}} // before the first try
-	x.Exchange = httptry.Exchange{
-		Plan:   httptry.Plan{Origin: httptry.OriginOf(target), Timeout: max(c.timeouts.API, r.minTry)},
-		Mark:   func(ctx context.Context, try int) context.Context { return r.info(try).in(ctx) },
-		Client: c.clients.API(), Policy: c.retry, Account: httptry.Account{Tokens: c.tokens}, Once: r.op.Replay == endpoints.Never,
-		Now: c.now, Tried: x.observeTry, Location: r.location, TooMuchIsFinal: r.tooMuchIsFinal,
-	}
-	if c.projectKey != nil {
-		x.Keys = append(x.Keys, c.projectKey())
-	}
-	return x
-}
-
-// finish turns the last outcome into a result or one typed error.
+// finish turns the last try into a result or one typed error.
 func (x *exchange) finish(ctx context.Context, out any) error {
-	if x.HasSucceeded() {
+	if x.OK {
 		return x.read(ctx, out)
 	}
-	if x.op.Method == http.MethodDelete && x.MayHave && x.SaysGone() {
+	if x.op.Method == http.MethodDelete && x.MayHaveBefore && x.SaysGone() {
 		return nil // an earlier try has deleted it, and its answer was lost
 	}
-	err := x.Explain(ctx, x.failure())
-	if x.Verdict.MayHave {
-		err = x.unlessRepeatable(err, x.Last.SaysDone())
+	err := error(x.transportError(x.Err, x.EverSent))
+	if x.Status != 0 {
+		err = x.apiError()
+	}
+	err = x.Explain(ctx, err)
+	if x.MayHave {
+		err = x.unlessRepeatable(err, x.SaysDone())
 	}
 	return err
 }
@@ -64,26 +55,19 @@ func (x *exchange) unlessRepeatable(err error, done bool) error {
 	if !x.Once {
 		return err
 	}
-	return &OutcomeUnknownError{CallInfo: x.info(x.Tries), Done: done, Err: err}
-}
-
-func (x *exchange) failure() error {
-	if x.Last.Status != 0 {
-		return x.apiError()
-	}
-	return x.transportError(x.Last.Err, x.Sent)
+	return &OutcomeUnknownError{CallInfo: x.info(x.Number), Done: done, Err: err}
 }
 
 func (x *exchange) apiError() *APIError {
-	a, text := x.Answer, x.Problem
-	if x.op.Name == ops.BatchExportsTest && a.StatusCode == http.StatusNotFound && len(a.Body) == 0 {
-		text.IsForeign = a.Header.Get("Allow") == "" // the service sends Allow with an empty body too
+	header, body, text := x.Try.Header, x.Try.Body, x.Problem
+	if x.op.Name == ops.BatchExportsTest && x.Status == http.StatusNotFound && len(body) == 0 {
+		text.IsForeign = header.Get("Allow") == "" // the service sends Allow with an empty body too
 	}
 	err := &APIError{
-		CallInfo: x.info(x.Tries), StatusCode: a.StatusCode,
+		CallInfo: x.info(x.Number), StatusCode: x.Status,
 		Type: text.Type, Code: text.Code, Detail: text.Detail, Attr: text.Attr,
-		RequestID: httptry.RequestID(a.Header), RetryAfter: x.Last.RetryAfter,
-		scope: x.op.Scope, project: x.project, ids: x.ids, isForeign: text.IsForeign, body: a.Body,
+		RequestID: httptry.RequestID(header), RetryAfter: x.RetryAfter,
+		scope: x.op.Scope, project: x.project, ids: x.ids, isForeign: text.IsForeign, body: body,
 	}
 	if err.failure().IsUnsupported() {
 		err.Alternative = endpoints.Alternative(x.op.Name)
@@ -92,14 +76,14 @@ func (x *exchange) apiError() *APIError {
 }
 
 func (x *exchange) transportError(err error, sent bool) *TransportError {
-	return &TransportError{CallInfo: x.info(x.Tries), Sent: sent, Err: err}
+	return &TransportError{CallInfo: x.info(x.Number), Sent: sent, Err: err}
 }
 
 // read decodes a success into out. If the answer cannot be read and the call may not be repeated, its outcome
 // is unknown.
 func (x *exchange) read(ctx context.Context, out any) error {
-	body := bytes.TrimSpace(x.Answer.Body)
-	page := httptry.IsPage(x.Answer.Header.Get("Content-Type"), body)
+	body := bytes.TrimSpace(x.Try.Body)
+	page := httptry.IsPage(x.Try.Header.Get("Content-Type"), body)
 	if out == nil && (x.op.Name == ops.Do || !page) || len(body) == 0 && x.lenient {
 		return nil
 	}
@@ -110,14 +94,14 @@ func (x *exchange) read(ctx context.Context, out any) error {
 	case len(body) > 0:
 		err = decodeAnswer(ctx, body, out)
 	}
-	if err == nil && x.matches != nil {
-		err = x.matches()
+	if err == nil {
+		err = x.isAsked(out)
 	}
 	if err == nil {
 		return nil
 	}
 	if ctx.Err() != nil {
-		x.Last.Canceled = true
+		x.Canceled = true
 		err = fmt.Errorf("the answer was not read to its end: %w", httptry.ContextError(ctx))
 		return x.unlessRepeatable(x.transportError(err, true), !page)
 	}
@@ -137,7 +121,7 @@ func (x *exchange) read(ctx context.Context, out any) error {
 		err = x.masked(err)
 	}
 	return x.unlessRepeatable(&DecodeError{
-		CallInfo: x.info(x.Tries), StatusCode: x.Answer.StatusCode, Err: err, hint: hint, body: x.shown(body),
+		CallInfo: x.info(x.Number), StatusCode: x.Status, Err: err, hint: hint, body: x.shown(body),
 	}, false)
 }
 
@@ -151,51 +135,58 @@ func (x *exchange) shown(body []byte) []byte {
 	return mask.Bytes(body[:min(len(body), httptry.MaxErrorBody)], x.Keys)
 }
 
+// identified is an answer that says which object it is; "" if it does not.
+type identified interface{ identity() string }
+
+// isAsked refuses an answer about something else than the request: an object with another id, or what matches refuses.
+func (x *exchange) isAsked(answer any) error {
+	if x.matches != nil {
+		return x.matches(answer)
+	}
+	one, ok := answer.(identified)
+	if !ok || !strings.HasSuffix(x.op.Path, "}/") || one.identity() == "" {
+		return nil
+	}
+	return httptry.IsAskedFor("id", one.identity(), x.ids[len(x.ids)-1])
+}
+
 // observeTry reports one try, and the retry that follows, to logger and hooks.
-func (x *exchange) observeTry(ctx context.Context, r *httptry.Result) {
-	c, info := x.core, x.info(r.Tries)
+func (x *exchange) observeTry(ctx context.Context, t *httptry.Try) {
+	c, info := x.core, x.info(t.Number)
 	var cost queries.Cost
-	attrs := []slog.Attr{slog.Int("status", r.Last.Status), slog.Duration("duration", r.Facts.Duration)}
-	if r.Answer != nil {
-		cost = queries.CostOf(r.Answer.Header)
+	attrs := []slog.Attr{slog.Int("status", t.Status), slog.Duration("duration", t.Duration)}
+	if _, says := t.Header[queries.CostHeader]; says {
+		cost = queries.CostOf(t.Header)
 	}
 	if cost.IsKnown {
 		attrs = append(attrs, slog.Int64("bytes_read", cost.BytesRead), slog.Int64("budget_left", cost.BudgetLeft))
 	}
-	c.log(ctx, slog.LevelDebug, "hogapi: try", info, r.Last.Err, attrs...)
+	c.log(ctx, slog.LevelDebug, "hogapi: try", info, t.Err, attrs...)
 	c.hook(ctx, c.hooks.OnTry != nil, func() {
-		c.hooks.OnTry(ctx, TryInfo{CallInfo: info, StatusCode: r.Last.Status, Err: r.Last.Err, Duration: r.Facts.Duration, Cost: QueryCost(cost)})
+		c.hooks.OnTry(ctx, TryInfo{CallInfo: info, StatusCode: t.Status, Err: t.Err, Duration: t.Duration, Cost: QueryCost(cost)})
 	})
-	if !r.Verdict.Retry {
+	if !t.Retry {
 		return
 	}
 	reason := "no answer"
-	if r.Last.Status != 0 {
-		reason = fmt.Sprintf("status %d", r.Last.Status)
+	if t.Status != 0 {
+		reason = fmt.Sprintf("status %d", t.Status)
 	}
-	c.log(ctx, slog.LevelWarn, "hogapi: retry", info, nil, slog.String("reason", reason), slog.Duration("wait", r.Verdict.Wait))
+	c.log(ctx, slog.LevelWarn, "hogapi: retry", info, nil, slog.String("reason", reason), slog.Duration("wait", t.Wait))
 	c.hook(ctx, c.hooks.OnRetry != nil, func() {
-		c.hooks.OnRetry(ctx, RetryInfo{CallInfo: info, StatusCode: r.Last.Status, Reason: reason, Wait: r.Verdict.Wait})
+		c.hooks.OnRetry(ctx, RetryInfo{CallInfo: info, StatusCode: t.Status, Reason: reason, Wait: t.Wait})
 	})
 }
 
 func (x *exchange) observeResult(ctx context.Context, err error) {
-	c, info := x.core, x.info(x.Tries)
+	c, info := x.core, x.info(x.Number)
 	took := time.Since(x.started)
 	if err != nil { // the caller gets the error and decides: another endpoint may follow, or another look
-		c.log(ctx, slog.LevelDebug, "hogapi: failed", info, err, slog.Int("status", x.Last.Status), slog.Duration("duration", took))
+		c.log(ctx, slog.LevelDebug, "hogapi: failed", info, err, slog.Int("status", x.Status), slog.Duration("duration", took))
 	}
 	c.hook(ctx, c.hooks.OnResult != nil, func() {
-		c.hooks.OnResult(ctx, ResultInfo{CallInfo: info, StatusCode: x.Last.Status, Err: err, Duration: took})
+		c.hooks.OnResult(ctx, ResultInfo{CallInfo: info, StatusCode: x.Status, Err: err, Duration: took})
 	})
-}
-
-// reply returns the newest answer, or an empty one if no answer came.
-func (x *exchange) reply() Reply {
-	if x.Answer == nil {
-		return Reply{}
-	}
-	return Reply(*x.Answer)
 }
 
 // completed is an answer that can check itself: other JSON, such as {} or null, decodes without an error.
@@ -257,10 +248,8 @@ func (l *rowList[T]) decodeRows(ctx context.Context, body []byte) (err error) {
 // rowsOf reads the list of an answer that is an object, and the other requested members. With an error of type
 // [httptry.RowFaults], the rows are there: each other row is complete.
 func rowsOf[T any](ctx context.Context, body []byte, list string, others map[string]any) ([]T, error) {
-	return httptry.Rows(ctx, body, list, others, isComplete[T])
+	return httptry.Rows(ctx, body, list, others, func(row *T) error { return completeness(row) })
 }
-
-func isComplete[T any](row *T) error { return completeness(row) }
 
 type rowCount struct {
 	Count *int64 `json:"count"`

@@ -15,8 +15,8 @@ import (
 	"github.com/hogapi/hogapi/internal/mask"
 )
 
-// exchanged sends a call and answers its tries by the script. The last answer of the script repeats.
-func exchanged(ctx context.Context, t *testing.T, change func(*Exchange), script ...roundTrip) *Result {
+// sent sends a call and answers its tries by the script. The last answer of the script repeats.
+func sent(ctx context.Context, t *testing.T, change func(*Call), script ...roundTrip) *Try {
 	t.Helper()
 	target, err := url.Parse(home)
 	require.NoError(t, err)
@@ -25,26 +25,25 @@ func exchanged(ctx context.Context, t *testing.T, change func(*Exchange), script
 		n++
 		return script[min(n, len(script))-1](r)
 	})
-	x := &Exchange{
-		Plan: Plan{Origin: OriginOf(target), Timeout: time.Second, MostBytes: 100}, Client: NewClients(&http.Client{Transport: base}, nil, nil).API(),
-		Policy:  Policy{MaxTries: 3, BaseDelay: time.Second, MaxDelay: time.Minute, MaxRetryAfter: time.Minute},
-		Account: Account{Tokens: NewTokens()}, Keys: []string{testKey}, Now: time.Now, Tried: func(context.Context, *Result) {},
+	x := &Call{
+		Method: http.MethodGet, URL: home, Header: http.Header{}, Mark: func(ctx context.Context, _ int) context.Context { return ctx },
+		Plan: Plan{Origin: OriginOf(target), Timeout: time.Second, MaxBytes: 100}, Client: NewClients(&http.Client{Transport: base}, 0, nil, nil).API(),
+		Policy: Policy{MaxTries: 3, BaseDelay: time.Second, MaxDelay: time.Minute, MaxRetryAfter: time.Minute},
+		Tokens: new(Tokens), Keys: []string{testKey}, Now: time.Now, Tried: func(context.Context, *Try) {},
 	}
 	if change != nil {
 		change(x)
 	}
-	_, err = x.Prepare(ctx, http.MethodGet, home, nil)
-	require.NoError(t, err)
 	r := x.Send(ctx)
-	assert.LessOrEqual(t, r.Tries, n)
+	assert.LessOrEqual(t, r.Number, n)
 	return r
 }
 
-func TestExchange(t *testing.T) {
+func TestSend(t *testing.T) {
 	t.Parallel()
 	busy, own := answers(503, "busy"), answers(404, `{"type":"invalid_request","code":"not_found","detail":"Not found. `+testKey+`"}`, "Content-Type", "application/json")
 	for name, tt := range map[string]struct {
-		change func(*Exchange)
+		change func(*Call)
 		script []roundTrip
 		tries  int
 		ok     bool
@@ -55,25 +54,24 @@ func TestExchange(t *testing.T) {
 		"never":                    {nil, []roundTrip{busy}, 3, false, false},
 		"not found":                {nil, []roundTrip{own}, 1, false, true},
 		"a proxy's not found":      {nil, []roundTrip{answers(404, "<html>")}, 1, false, false},
-		"acts again each time":     {func(x *Exchange) { x.Once = true }, []roundTrip{busy}, 1, false, false},
+		"acts again each time":     {func(x *Call) { x.Once = true }, []roundTrip{busy}, 1, false, false},
 		"a gateway's timeout":      {nil, []roundTrip{answers(504, "slow")}, 3, false, false},
-		"one that is not repeated": {func(x *Exchange) { x.TooMuchIsFinal = true }, []roundTrip{answers(504, "slow")}, 1, false, false},
+		"one that is not repeated": {func(x *Call) { x.TooMuchIsFinal = true }, []roundTrip{answers(504, "slow")}, 1, false, false},
 		"a redirect":               {nil, []roundTrip{answers(302, "", "Location", "https://elsewhere.test/?sig=1")}, 1, false, false},
-		"a redirect that is wanted": {func(x *Exchange) { x.Location = new(string) },
+		"a redirect that is wanted": {func(x *Call) { x.TakesLocation = true },
 			[]roundTrip{answers(302, "", "Location", "https://elsewhere.test/?sig=1")}, 1, true, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				r := exchanged(t.Context(), t, tt.change, tt.script...)
-				assert.Equal(t, tt.tries, r.Tries)
-				assert.Equal(t, tt.ok, r.HasSucceeded())
+				r := sent(t.Context(), t, tt.change, tt.script...)
+				assert.Equal(t, tt.tries, r.Number)
+				assert.Equal(t, tt.ok, r.OK)
 				assert.Equal(t, tt.gone, r.SaysGone())
-				require.NotNil(t, r.Answer)
-				assert.NotContains(t, string(r.Answer.Body), testKey)
-				if location := r.call.Location; location != nil {
-					assert.Equal(t, "https://elsewhere.test/?sig=1", *location)
-					assert.Equal(t, mask.Redacted, r.Answer.Header.Get("Location"), "a signed URL is a secret")
+				assert.NotContains(t, string(r.Body), testKey)
+				if r.Location != "" {
+					assert.Equal(t, "https://elsewhere.test/?sig=1", r.Location)
+					assert.Equal(t, mask.Redacted, r.Header.Get("Location"), "a signed URL is a secret")
 				}
 			})
 		})
@@ -81,28 +79,28 @@ func TestExchange(t *testing.T) {
 }
 
 // A total outage does not multiply the load: it uses up the tokens. A retry that never began is free.
-func TestExchangePays(t *testing.T) {
+func TestSendPays(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		tokens := NewTokens()
-		with := func(x *Exchange) { x.Account.Tokens = tokens }
+		tokens := new(Tokens)
+		with := func(x *Call) { x.Tokens = tokens }
 		busy := answers(503, "busy")
 		ctx, cancel := context.WithCancel(t.Context())
 		time.AfterFunc(time.Millisecond, cancel) // while it waits for the second try
-		r := exchanged(ctx, t, with, busy)
-		assert.Equal(t, 1, r.Tries)
-		assert.True(t, r.Last.Canceled)
-		for range MostTokens / CostOfRetry / 2 {
-			r := exchanged(t.Context(), t, with, busy)
-			assert.Equal(t, 3, r.Tries)
+		r := sent(ctx, t, with, busy)
+		assert.Equal(t, 1, r.Number)
+		assert.True(t, r.Canceled)
+		for range MaxTokens / CostOfRetry / 2 {
+			r := sent(t.Context(), t, with, busy)
+			assert.Equal(t, 3, r.Number)
 			assert.False(t, r.Starved)
 		}
 		saysRetry := false
-		r = exchanged(t.Context(), t, func(x *Exchange) {
+		r = sent(t.Context(), t, func(x *Call) {
 			with(x)
-			x.Tried = func(_ context.Context, r *Result) { saysRetry = r.Verdict.Retry }
+			x.Tried = func(_ context.Context, r *Try) { saysRetry = r.Retry }
 		}, busy)
-		assert.Equal(t, 1, r.Tries)
+		assert.Equal(t, 1, r.Number)
 		assert.True(t, r.Starved)
 		assert.False(t, saysRetry, "no retry is reported that does not follow")
 	})
@@ -112,21 +110,14 @@ func TestExchangePays(t *testing.T) {
 func TestARetryThatIsEndedIsPaid(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		tokens := NewTokens()
+		tokens := new(Tokens)
 		ctx, cancel := context.WithCancel(t.Context())
 		ends := func(r *http.Request) (*http.Response, error) { cancel(); return nil, r.Context().Err() }
-		r := exchanged(ctx, t, func(x *Exchange) { x.Account.Tokens = tokens }, answers(503, "busy"), ends)
-		assert.Equal(t, 2, r.Tries)
-		assert.True(t, r.Last.Canceled)
-		assert.Equal(t, MostTokens-CostOfRetry, tokens.tokens)
+		r := sent(ctx, t, func(x *Call) { x.Tokens = tokens }, answers(503, "busy"), ends)
+		assert.Equal(t, 2, r.Number)
+		assert.True(t, r.Canceled)
+		assert.Equal(t, CostOfRetry, tokens.spent)
 	})
-}
-
-// A body that is not a byte slice is read whole into memory first, and may not rewind.
-func TestTrapT12BodyIsBytes(t *testing.T) {
-	t.Parallel()
-	require.IsType(t, []byte{}, rewindable([]byte("{}")), "what go-retryablehttp rewinds without a copy")
-	require.Nil(t, rewindable(nil))
 }
 
 // The error of a call has both the last answer and the reason why there was no further try.
@@ -137,22 +128,22 @@ func TestExplain(t *testing.T) {
 	cause := errors.New("enough")
 	cancel(cause)
 	for name, tt := range map[string]struct {
-		Result
+		Try
 		ctx  context.Context
 		says string
 		is   error
 	}{
-		"nothing":  {Result{}, t.Context(), "status 503", last},
-		"canceled": {Result{Last: Outcome{Canceled: true}}, ended, "status 503 (the call was ended: context canceled: enough)", cause},
-		"starved":  {Result{Starved: true}, t.Context(), "status 503 (not tried again: this client's retry budget is used up", errStarved},
-		"too long": {Result{Verdict: Verdict{TooLong: true, Wait: 2 * time.Second}}, t.Context(), "status 503 (the next try would start in 2s", context.DeadlineExceeded},
+		"nothing":  {Try{}, t.Context(), "status 503", last},
+		"canceled": {Try{Canceled: true}, ended, "status 503 (the call was ended: context canceled: enough)", cause},
+		"starved":  {Try{Decision: Decision{Starved: true}}, t.Context(), "status 503 (not tried again: this client's retry budget is used up", errStarved},
+		"too long": {Try{Decision: Decision{TooLong: true, Wait: 2 * time.Second}}, t.Context(), "status 503 (the next try would start in 2s", context.DeadlineExceeded},
 	} {
 		err := tt.Explain(tt.ctx, last)
 		require.ErrorContains(t, err, tt.says, name)
 		require.ErrorIs(t, err, tt.is, name)
 		require.ErrorIs(t, err, last, name)
 	}
-	canceled := Result{Last: Outcome{Canceled: true}}
+	canceled := Try{Canceled: true}
 	known := errors.Join(context.Canceled, cause)
 	require.Equal(t, known, canceled.Explain(ended, known), "it says so already")
 }
