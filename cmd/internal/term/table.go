@@ -9,8 +9,8 @@ import (
 	"text/tabwriter"
 )
 
-// Table aligns the columns of rows. Each cell ends with a tab, and the first row has the names of the columns. Flush writes
-// the rows: in a file whole, and on a terminal in its width, each row in one line.
+// Table aligns the columns of rows. Flush writes the rows whole, unless [Table.Narrow] says how they become narrower: then,
+// on a terminal, in its width, each row in one line.
 type Table struct {
 	bytes.Buffer
 
@@ -19,11 +19,12 @@ type Table struct {
 	optional []string
 }
 
-// NewTable returns a table. In a narrow terminal, the widest cells are cut.
+// NewTable returns a table.
 func NewTable(w io.Writer) *Table { return &Table{out: w} }
 
 // Narrow says how the table becomes narrower: first the cells of the flexible columns are cut, to 8 characters, then the
 // optional columns are left out, in their order. Then all cells are cut, to 3 characters, and the last columns are left out.
+// Each cell ends with a tab, and the first row has the names of the columns.
 func (t *Table) Narrow(flexible, optional []string) *Table {
 	t.flexible, t.optional = flexible, optional
 	return t
@@ -31,7 +32,7 @@ func (t *Table) Narrow(flexible, optional []string) *Table {
 
 // Flush writes the rows.
 func (t *Table) Flush() error {
-	if s, ok := t.out.(*Screen); ok && s.file != nil && !s.isRaw {
+	if s, ok := t.out.(*Screen); ok && s.file != nil && !s.isRaw && t.flexible != nil {
 		_, err := io.WriteString(t.out, t.fitted(s.Width()))
 		return err
 	}
@@ -58,7 +59,7 @@ func (t *Table) fitted(width int) string {
 	}
 	widths, isFlexible := make([]int, len(rows[0])), make([]bool, len(rows[0]))
 	for i, name := range rows[0] {
-		isFlexible[i] = slices.Contains(t.flexible, name) || len(t.flexible) == 0
+		isFlexible[i] = slices.Contains(t.flexible, name)
 		for word := range strings.FieldsSeq(name) {
 			widths[i] = max(widths[i], Columns(word))
 		}

@@ -3,6 +3,7 @@ package term
 import (
 	"bytes"
 	"encoding/json"
+	"os"
 	"strings"
 	"testing"
 
@@ -124,4 +125,14 @@ func TestATableFitsTheScreen(t *testing.T) {
 		assert.Contains(t, lines[len(lines)-2], "…", "%d", width)
 		assert.True(t, strings.HasPrefix(lines[len(lines)-1], "é "), "%d: %q", width, lines)
 	}
+}
+
+// On a terminal too, a table that nothing makes narrower has all its cells.
+func TestATableThatIsNotNarrowed(t *testing.T) {
+	t.Parallel()
+	var b bytes.Buffer
+	x := NewTable(&Screen{out: &b, file: os.Stdin})
+	x.WriteString("first name of three words\t1\nsecond\t2\n")
+	require.NoError(t, x.Flush())
+	assert.Equal(t, "first name of three words  1\nsecond                     2\n", b.String())
 }

@@ -210,7 +210,10 @@ func (d *download) files(ctx context.Context, client *hogapi.Client, from, to ti
 	if d.JSON {
 		return json.NewEncoder(d.Out).Encode(found)
 	}
-	t := term.NewTable(d.Out)
+	t := term.NewTable(d.Out).Narrow([]string{"BYTES"}, []string{"TO", "FROM (UTC)"})
+	if len(found) > 0 {
+		fmt.Fprintln(t, "FILE\tFROM (UTC)\tTO\tBYTES\t")
+	}
 	for _, f := range found {
 		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t\n", term.Line(f.Path), f.Start.Format(clock), f.End.Format(clock), progress.Number(f.Bytes))
 	}
