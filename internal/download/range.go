@@ -212,15 +212,15 @@ func (r Range) interval(ctx context.Context, name string, start, end time.Time, 
 }
 
 // tally counts the rows of an interval.
-func (r Range) tally(done *Interval, x state) (err error) {
+func (r Range) tally(done *Interval, x state) error {
 	if !r.Prove {
 		return nil
 	}
-	isKnown := true
-	if done.Written, isKnown, err = countRows(r.FS, done.Paths); err != nil || !isKnown {
+	rows, isKnown, err := countRows(r.FS, done.Paths)
+	if err != nil || !isKnown {
 		return errtext.Errorf("the rows of %s cannot be counted: %v", strings.Join(done.Paths, ", "), cmp.Or(err, errForm))
 	}
-	if x.Records != nil {
+	if done.Written = rows; x.Records != nil {
 		done.Expected = *x.Records
 	}
 	done.Before, done.After = x.Counted, cmp.Or(x.Recounted, x.Counted)
