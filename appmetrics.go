@@ -30,7 +30,6 @@ type MetricSeries struct {
 	Totals           MetricTotals `json:"totals"`
 }
 
-// UnmarshalJSON reads dates with and without a time.
 func (s *MetricSeries) UnmarshalJSON(b []byte) error {
 	type plain MetricSeries
 	var raw struct {
@@ -63,7 +62,6 @@ type MetricError struct {
 	LastSeen time.Time `json:"last_seen"`
 }
 
-// UnmarshalJSON reads times without a zone, which are UTC.
 func (e *MetricError) UnmarshalJSON(b []byte) error {
 	type plain MetricError
 	var raw struct {
@@ -87,7 +85,6 @@ type MetricErrorDetail struct {
 	Details   json.RawMessage `json:"error_details"` // of any shape
 }
 
-// UnmarshalJSON reads times without a zone, which are UTC.
 func (d *MetricErrorDetail) UnmarshalJSON(b []byte) error {
 	type plain MetricErrorDetail
 	var raw struct {
@@ -119,7 +116,6 @@ type HistoricalExport struct {
 	Duration   *float64        `json:"duration,omitzero"`    // seconds; nil while it is not finished
 }
 
-// UnmarshalJSON reads times without a zone, which are UTC.
 func (h *HistoricalExport) UnmarshalJSON(b []byte) error {
 	type plain HistoricalExport
 	var raw struct {
@@ -184,16 +180,12 @@ type ErrorDetailsOptions struct {
 	JobID    string // of a historical export
 }
 
-// AppMetricsService reads the metrics of apps, which are plugin configurations, and of batch exports:
-// [Client.AppMetrics]. Ids are strings, since the service has both numbers and UUIDs.
-//
-// Servers since about the middle of 2026 do not have it: calls return [ErrUnsupported]. [RunsService.Counts]
-// counts the runs of a batch export on every server.
+// AppMetricsService reads the metrics of apps, which are plugin configurations, and of batch exports: [Client.AppMetrics].
+// Servers since about the middle of 2026 return [ErrUnsupported]; [RunsService.Counts] works on every server.
 type AppMetricsService service
 
-// Get returns the counts of an app or, with the id of a batch export, the counts of its runs.
-//
-// GET /app_metrics/{id}/, scope plugin:read.
+// Get returns the counts of an app or, with the id of a batch export, the counts of its runs: GET /app_metrics/{id}/,
+// scope plugin:read.
 func (s *AppMetricsService) Get(
 	ctx context.Context, id string, o *AppMetricsOptions, options ...CallOption,
 ) (*AppMetrics, error) {
@@ -204,10 +196,9 @@ func (s *AppMetricsService) Get(
 	return ask[AppMetrics](ctx, s.client, r, options)
 }
 
-// ErrorDetails returns the newest occurrences of one type of error, by the name in [MetricError].
-//
-// GET /app_metrics/{id}/error_details/, scope plugin:read. [ErrUnsupported] on every known server: those that
-// have it allow it to no personal API key.
+// ErrorDetails returns the newest occurrences of one type of error, by the name in [MetricError]: GET
+// /app_metrics/{id}/error_details/, scope plugin:read. [ErrUnsupported] on every known server: those that have it
+// allow it to no personal API key.
 func (s *AppMetricsService) ErrorDetails(
 	ctx context.Context, id, errorType string, o *ErrorDetailsOptions, options ...CallOption,
 ) ([]MetricErrorDetail, error) {
@@ -220,9 +211,8 @@ func (s *AppMetricsService) ErrorDetails(
 	return askRows[MetricErrorDetail](ctx, s.client, r, options, "result")
 }
 
-// HistoricalExports returns the historical exports of an app.
-//
-// GET /app_metrics/{plugin_config_id}/historical_exports/, scope plugin:read.
+// HistoricalExports returns the historical exports of an app: GET /app_metrics/{plugin_config_id}/historical_exports/,
+// scope plugin:read.
 func (s *AppMetricsService) HistoricalExports(
 	ctx context.Context, pluginConfigID string, options ...CallOption,
 ) ([]HistoricalExport, error) {
@@ -230,10 +220,8 @@ func (s *AppMetricsService) HistoricalExports(
 	return askRows[HistoricalExport](ctx, s.client, r, options, "results")
 }
 
-// HistoricalExport returns one historical export with its counts. For an unknown job, the service
-// answers with status 500.
-//
-// GET /app_metrics/{plugin_config_id}/historical_exports/{id}/, scope plugin:read.
+// HistoricalExport returns one historical export with its counts. For an unknown job, the service answers with status
+// 500. GET /app_metrics/{plugin_config_id}/historical_exports/{id}/, scope plugin:read.
 func (s *AppMetricsService) HistoricalExport(
 	ctx context.Context, pluginConfigID, jobID string, options ...CallOption,
 ) (*HistoricalExportDetail, error) {

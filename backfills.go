@@ -69,43 +69,27 @@ type BackfillListOptions struct {
 	Ordering BackfillOrdering // default: newest first
 }
 
-// Backfill exports a range, even if it was exported before. It calls the endpoint of [BackfillsService.Create] and, if
-// the server does not have that, the older one below. The runs begin one after another; follow them with
-// [BackfillsService.Wait].
+// Backfill exports a range, even if it was exported before: events that the destination has arrive a second time, but for
+// an object store, where the new objects of an interval replace the old ones. To repair an export, call
+// [github.com/hogapi/hogapi/coverage.MakePlan] instead. An old interval of the model events is an [*InputError] unless
+// BackfillOptions.AcceptRowsByTimestamp is set, and so are bounds that are not the schedule's: see
+// [BatchExport.BackfillRange].
 //
-// To repair an export, call [github.com/hogapi/hogapi/coverage.Of] and [github.com/hogapi/hogapi/coverage.MakePlan] instead: they know
-// which ranges do no harm.
+// Backfill first reads the export and its earlier backfills, and sends nothing if that fails. Follow the ticket with
+// [BackfillsService.Wait], also after an [*OutcomeUnknownError]. [CodeTooManyBackfills] means that others must end first.
 //
-// Events that the destination already has arrive a second time, also where a backfill overlaps with the schedule. On
-// an object store, the new objects of an interval replace the old ones. If a backfill of the model events begins with
-// an old interval, the error is an [*InputError] unless BackfillOptions.AcceptRowsByTimestamp is set. Backfills of
-// other models need no option: persons are exported in their newest state, sessions are chosen by their end, and a
-// HogQL query chooses its rows itself.
-//
-// The bounds must be bounds of the export's schedule: [BatchExport.BackfillRange] makes them. The service would begin at
-// an earlier bound, and drop a rest shorter than an interval, so Backfill refuses other bounds with an [*InputError]. The
-// End may be [CaughtUp] for a few destinations.
-//
-// Backfill first makes two or three calls: it reads the export, and the records of earlier backfills, so that Wait does
-// not take one of them for the new backfill. If one fails, Backfill sends nothing. If the outcome of its own call is
-// unknown, as with the 500 that the service may give to a range asked for twice at once, it is not repeated: Backfill
-// returns the ticket with the [*OutcomeUnknownError], and Wait finds out whether the backfill began.
-// [CodeTooManyBackfills] means that other backfills must end first.
-//
-// POST /batch_exports/{batch_export_id}/backfills/ or, on older servers, /batch_exports/{id}/backfill/, scope
+// POST /batch_exports/{batch_export_id}/backfills/, or /batch_exports/{id}/backfill/ of older servers, scope
 // batch_export:write.
 func (s *BatchExportsService) Backfill(ctx context.Context, exportID uuid.UUID, r BackfillRange, o *BackfillOptions, options ...CallOption) (*BackfillTicket, error) {
 	return s.client.backfill(ctx, exportID, r, o, options, nil, ops.BatchExportsBackfill, ops.BackfillsCreate)
 }
 
-// BackfillsService follows backfills and retries, and manages backfills with a newer resource that PostHog's
-// API reference does not list: [Client.Backfills]. On old servers, which do not have the resource, List, Get,
-// Create and Cancel return [ErrUnsupported].
+// BackfillsService follows backfills and retries, and manages backfills: [Client.Backfills]. On old servers, which lack
+// the resource, the methods List, Get, Create and Cancel return [ErrUnsupported].
 type BackfillsService service
 
-// List returns one page of up to 50 backfills. For an unknown export the page is empty, without an error.
-//
-// GET /batch_exports/{batch_export_id}/backfills/, scope batch_export:read.
+// List returns one page of up to 50 backfills. For an unknown export the page is empty, without an error. GET
+// /batch_exports/{batch_export_id}/backfills/, scope batch_export:read.
 func (s *BackfillsService) List(ctx context.Context, exportID uuid.UUID, o *BackfillListOptions, options ...CallOption) (*CursorPage[Backfill], error) {
 	return s.walk(exportID, o, options).One(ctx)
 }
@@ -130,23 +114,20 @@ func (s *BackfillsService) walk(exportID uuid.UUID, o *BackfillListOptions, opti
 }
 
 // Get returns one backfill. The service writes the record a moment after the request; until then the error is
-// [ErrNotFound].
-//
-// GET /batch_exports/{batch_export_id}/backfills/{id}/, scope batch_export:read.
+// [ErrNotFound]. GET /batch_exports/{batch_export_id}/backfills/{id}/, scope batch_export:read.
 func (s *BackfillsService) Get(ctx context.Context, exportID, backfillID uuid.UUID, options ...CallOption) (*Backfill, error) {
 	return ask[Backfill](ctx, s.client, endpointByID(ops.BackfillsGet, exportID, backfillID), options)
 }
 
-// Create is [BatchExportsService.Backfill] without the older endpoint.
-//
-// POST /batch_exports/{batch_export_id}/backfills/, scope batch_export:write.
+// Create is [BatchExportsService.Backfill] without the older endpoint: POST
+// /batch_exports/{batch_export_id}/backfills/, scope batch_export:write.
 func (s *BackfillsService) Create(ctx context.Context, exportID uuid.UUID, r BackfillRange, o *BackfillOptions, options ...CallOption) (*BackfillTicket, error) {
 	return s.client.backfill(ctx, exportID, r, o, options, nil, ops.BackfillsCreate)
 }
 
 // Cancel ends a backfill that is under way, and its current run, which continues until it has a FinishedAt: follow it with
-// [BackfillsService.Wait]. For a backfill that is over, the error is [ErrInvalid]. If the service accepts the call but the
-// backfill still runs, the error is an [*OutcomeUnknownError]: call Get, and cancel it again if it still runs.
+// [BackfillsService.Wait]. For a backfill that is over, the error is [ErrInvalid]; if the service accepts the call but the
+// backfill still runs, an [*OutcomeUnknownError]: call Get, and cancel it again if it still runs.
 //
 // POST /batch_exports/{batch_export_id}/backfills/{id}/cancel/, scope batch_export:write.
 func (s *BackfillsService) Cancel(ctx context.Context, exportID, backfillID uuid.UUID, options ...CallOption) error {

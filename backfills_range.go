@@ -28,13 +28,12 @@ func AtDate(year int, month time.Month, day int) Timestamp {
 // AtTime returns an instant, which is sent in UTC. For the zero time it returns an unset Timestamp.
 func AtTime(t time.Time) Timestamp { return Timestamp{coverage.Instant(t)} }
 
-// AtBeginning returns the start of a backfill that includes the oldest data. It is sent as null. Newer servers refuse it
-// unless PostHog has enabled it for the team.
+// AtBeginning returns the start of a backfill that includes the oldest data, sent as null. Newer servers refuse it unless
+// PostHog has enabled it for the team.
 func AtBeginning() Timestamp { return Timestamp{coverage.Beginning()} }
 
 // CaughtUp returns the open end of a backfill that runs until it has caught up with the schedule, and then unpauses the
-// export. Without an event since Start, nothing runs and the export stays paused. The service takes it, as null, only for
-// exports to HTTP and NoOp destinations.
+// export; without an event since Start, nothing runs. Only exports to HTTP and NoOp destinations take it.
 func CaughtUp() Timestamp { return Timestamp{coverage.CaughtUp()} }
 
 // IsZero reports whether the Timestamp is unset.
@@ -60,7 +59,6 @@ func (ts Timestamp) String() string { return ts.bound.String() }
 // is an error: fields of this type need the tag option omitzero.
 func (ts Timestamp) MarshalJSON() ([]byte, error) { return ts.bound.MarshalJSON() }
 
-// UnmarshalJSON reads the forms that MarshalJSON writes.
 func (ts *Timestamp) UnmarshalJSON(b []byte) error { return ts.bound.UnmarshalJSON(b) }
 
 // BackfillRange is the range of a backfill, from Start up to, but not including, End. Both are dates or both
@@ -87,11 +85,10 @@ func (r BackfillRange) bounds() coverage.Range {
 	return coverage.Range{Start: r.Start.bound, End: r.End.bound}
 }
 
-// BackfillRange returns the range from one time up to another, in the form that this export takes. For a daily
-// or weekly export with a timezone, the bounds are dates, and both times must be the start of a day or a week
-// of the export. For all other exports, the bounds are instants, and the range must be a whole number of
-// intervals: the service would silently drop the rest. Intervals of an hour or less must begin when intervals
-// of the schedule begin: a range from 21:10 would overlap them.
+// BackfillRange returns the range from one time up to another, in the form that this export takes: dates for a daily or
+// weekly export with a timezone, for which both times must begin a day or a week of the export, and instants for all
+// others. The error refuses a range that is not a whole number of the schedule's intervals: the service would export
+// another one.
 func (e *BatchExport) BackfillRange(from, to time.Time) (BackfillRange, error) {
 	r, refusal := e.schedule().Range(from, to)
 	return BackfillRange{Timestamp{r.Start}, Timestamp{r.End}}, refused("", refusal)

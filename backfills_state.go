@@ -78,9 +78,9 @@ func (s *BackfillState) span(why BackfillReason) string {
 	return text
 }
 
-// BackfillError is a backfill or a retry that is over and has not exported its whole range. It wraps a [*RunError] for
-// each run that did not complete, and so matches the sentinels of these runs, or of the backfill itself. It matches
-// [ErrOutcomeUnknown] if nothing shows that the backfill began. State.NotExported is the list of what is missing.
+// BackfillError is a backfill or a retry that is over and has not exported its whole range: see State.NotExported. It
+// wraps a [*RunError] for each run that did not complete, and matches their sentinels or that of the backfill itself, and
+// [ErrOutcomeUnknown] if nothing shows that the backfill began.
 type BackfillError struct {
 	ExportID uuid.UUID
 	State    *BackfillState
@@ -90,12 +90,10 @@ type BackfillError struct {
 	sentinel error // may be nil
 }
 
-// Error names the backfill or the retry, and the reason.
 func (e *BackfillError) Error() string {
 	return fmt.Sprintf("hogapi: %s: %s", cmp.Or(e.of, "backfill of export "+e.ExportID.String()), e.reason)
 }
 
-// Is matches the sentinel of the backfill.
 func (e *BackfillError) Is(target error) bool { return target != nil && target == e.sentinel }
 
 // Unwrap returns an error for each run that did not complete.

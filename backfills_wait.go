@@ -19,9 +19,8 @@ import (
 	"github.com/hogapi/hogapi/ops"
 )
 
-// BackfillTicket identifies a backfill or a retry for [BackfillsService.Wait]. It can be stored as JSON, and another
-// process can wait for it. Calls return it with an [*OutcomeUnknownError] too, so that Wait can find out whether the
-// backfill began.
+// BackfillTicket identifies a backfill or a retry for [BackfillsService.Wait], also in another process: store it as JSON.
+// Calls return it with an [*OutcomeUnknownError] too, so that Wait can find out whether the backfill began.
 type BackfillTicket struct {
 	ExportID    uuid.UUID `json:"export_id"`
 	BackfillID  uuid.UUID `json:"backfill_id,omitzero"` // for Backfills.Get; the nil UUID for a retry and on older servers
@@ -38,8 +37,8 @@ type BackfillTicket struct {
 	Baseline *BackfillBaseline `json:"baseline,omitempty"`
 }
 
-// BackfillBaseline lists the newest records of backfills that existed just before the request or, if the service
-// keeps no records, the newest runs. Wait does not count them as part of the backfill.
+// BackfillBaseline lists what existed just before the request and is no part of the backfill: the newest records of
+// backfills or, if the service keeps none, the newest runs.
 type BackfillBaseline struct {
 	Since   time.Time   `json:"since,omitzero"`   // everything created earlier existed before the request
 	Known   []uuid.UUID `json:"known,omitzero"`   // created since then, but before the request
@@ -47,7 +46,6 @@ type BackfillBaseline struct {
 	Running []uuid.UUID `json:"running,omitzero"` // in a baseline of runs: the runs that were under way
 }
 
-// UnmarshalJSON reads a stored ticket. An id that is no UUID, as older servers give, is left out.
 func (t *BackfillTicket) UnmarshalJSON(b []byte) error {
 	type plain BackfillTicket
 	stored := struct {
@@ -81,24 +79,14 @@ func (t *BackfillTicket) name() string {
 	return fmt.Sprintf("the backfill of export %s from %s to %s", t.ExportID, t.StartAt, t.EndAt)
 }
 
-// Watch follows a backfill or a retry. It yields the state at once, and then after each change until the backfill is
-// over. The last state says how the backfill ended; [BackfillsService.Wait] returns an error for it. An error of
-// Watch comes once, last, with the last state.
+// Watch follows a backfill or a retry. It yields the state at once, and then after each change until the backfill is over.
+// The last state says how it ended; [BackfillsService.Wait] returns an error for it. An error of Watch comes once, last,
+// with the last state.
 //
-// If the service keeps records of backfills, the record says when the backfill is over, and the runs that name the
-// record belong to the backfill. The status of each run says how the run ended, since a record says Completed even if
-// runs failed. What is exported is the union of the runs, whatever the record counts. If a part of the range has no
-// run then, Watch reads the list again for the time WatchOptions.Settle. If the ticket does not name its record, Watch
-// uses the first record of the same range that did not exist before the request.
-//
-// Servers as old as PostHog's API reference keep no records, and their runs do not name a backfill. On these servers,
-// Watch counts the newest run of each interval of the range, if the run did not exist before the request. If somebody
-// else starts a backfill or a retry of the same intervals at the same time, Watch cannot tell the two apart. The
-// backfill is over when ended runs cover the range, or when nothing has changed for WatchOptions.Settle.
-//
-// For an interval that is being exported at the time of the request, the service makes no further run, so Watch
-// counts the running one, for the time that this run covers. On servers without records, Watch finds that run only
-// among the 100 newest.
+// What is exported is the union of the runs that belong to the backfill, whatever its record says: docs/exports.md
+// describes how Watch finds them, also on servers without records. If a part of the range has no run when the record is
+// over, Watch looks again for the time WatchOptions.Settle. Without records it cannot tell two backfills of the same range
+// apart.
 func (s *BackfillsService) Watch(ctx context.Context, ticket *BackfillTicket, o *WatchOptions, options ...CallOption) iter.Seq2[*BackfillState, error] {
 	w, err := o.withDefaults(ops.BackfillsWait)
 	if err == nil {
@@ -125,9 +113,8 @@ func (s *BackfillsService) Wait(ctx context.Context, ticket *BackfillTicket, o *
 	return watch.Ended(s.Watch(ctx, ticket, o, options...), func(s *BackfillState) error { return s.judge(ticket) })
 }
 
-// WaitAll waits for several backfills or retries, one after another, and returns the last state of each, in the
-// order of the tickets. WatchOptions.Timeout applies to all of them together. After an error, WaitAll still waits
-// for the others. It joins the errors; each names its export.
+// WaitAll waits for several backfills or retries, one after another, also after an error, and returns the last state of
+// each. The errors are joined, and each names its export. WatchOptions.Timeout applies to all of them together.
 func (s *BackfillsService) WaitAll(ctx context.Context, tickets []*BackfillTicket, o *WatchOptions, options ...CallOption) ([]*BackfillState, error) {
 	if err := checkContext(ctx, ops.BackfillsWait); err != nil {
 		return nil, err

@@ -111,11 +111,10 @@ type BatchExportRequest struct {
 	IncrementalMode IncrementalMode `json:"incremental_mode,omitzero"` // newer servers; model hogql
 }
 
-// BatchExportUpdateRequest changes an export. An absent field stays as it is, null clears it, and a value
-// replaces it. Times are sent in UTC. An update with an offset needs the Interval too. An update with a new
-// Interval needs its offsets too, since the offsets of the old interval stay otherwise. Make the Destination
-// with [Destination.With], which loses no key of the stored config. Paused does not set LastPausedAt, where the backfill
-// of Unpause begins: call [BatchExportsService.Pause], or set both.
+// BatchExportUpdateRequest changes an export. An absent field stays as it is, null clears it, and a value replaces it. An
+// update of an offset needs the Interval too, and one of the Interval its offsets. Make the Destination with
+// [Destination.With], which loses no key of the stored config. To pause, call [BatchExportsService.Pause]: Paused alone
+// does not set LastPausedAt, where the backfill of Unpause begins. Times are sent in UTC.
 type BatchExportUpdateRequest struct {
 	Name            Opt[string]          `json:"name,omitzero"`
 	Model           Opt[Model]           `json:"model,omitzero"` // newer servers refuse a change
@@ -218,9 +217,7 @@ func misspeltOpt[T ~string](field string, o Opt[T], known []T) *InputError {
 // BatchExportsService manages the exports of a project: [Client.BatchExports].
 type BatchExportsService service
 
-// List returns one page of exports, newest first.
-//
-// GET /batch_exports/, scope batch_export:read.
+// List returns one page of exports, newest first: GET /batch_exports/, scope batch_export:read.
 func (s *BatchExportsService) List(ctx context.Context, o *ListOptions, options ...CallOption) (*OffsetPage[BatchExport], error) {
 	return s.walk(o, options).One(ctx)
 }
@@ -239,18 +236,15 @@ func (s *BatchExportsService) walk(o *ListOptions, options []CallOption) offsetW
 	return walkByOffset[BatchExport](s.client, endpoint(ops.BatchExportsList), orDefault(o), options)
 }
 
-// Get returns one export.
-//
-// GET /batch_exports/{id}/, scope batch_export:read. [ErrNotFound] if it does not exist or was deleted.
+// Get returns one export: GET /batch_exports/{id}/, scope batch_export:read. [ErrNotFound] if it does not exist or was
+// deleted.
 func (s *BatchExportsService) Get(ctx context.Context, id uuid.UUID, options ...CallOption) (*BatchExport, error) {
 	return ask[BatchExport](ctx, s.client, endpointByID(ops.BatchExportsGet, id), options)
 }
 
-// Create makes an export and its schedule.
-//
-// POST /batch_exports/, scope batch_export:write. [ErrInvalid] for a wrong config, [ErrForbidden] for an
-// interval or a model that the plan does not include. The call is not repeated if its outcome is unknown: see
-// [OutcomeUnknownError].
+// Create makes an export and its schedule: POST /batch_exports/, scope batch_export:write. [ErrInvalid] for a wrong
+// config, [ErrForbidden] for an interval or a model that the plan does not include. The call is not repeated if its
+// outcome is unknown: see [OutcomeUnknownError].
 func (s *BatchExportsService) Create(ctx context.Context, export BatchExportRequest, options ...CallOption) (*BatchExport, error) {
 	r := endpoint(ops.BatchExportsCreate)
 	r.body, r.refusal = export.wire(ops.BatchExportsCreate)
@@ -258,10 +252,8 @@ func (s *BatchExportsService) Create(ctx context.Context, export BatchExportRequ
 	return created, withReplacement(err, export.Destination)
 }
 
-// Update changes an export and returns it.
-//
-// PATCH /batch_exports/{id}/, scope batch_export:write. [ErrInvalid] for a wrong config and, on newer servers,
-// for a change of the model or of the destination's type.
+// Update changes an export and returns it: PATCH /batch_exports/{id}/, scope batch_export:write. [ErrInvalid] for a
+// wrong config and, on newer servers, for a change of the model or of the destination's type.
 func (s *BatchExportsService) Update(ctx context.Context, id uuid.UUID, update BatchExportUpdateRequest, options ...CallOption) (*BatchExport, error) {
 	body, refusal := update.body(ops.BatchExportsUpdate)
 	r := endpointByID(ops.BatchExportsUpdate, id).refuse(refusal)
@@ -270,17 +262,15 @@ func (s *BatchExportsService) Update(ctx context.Context, id uuid.UUID, update B
 	return updated, withReplacement(err, update.Destination.Or(Destination{}))
 }
 
-// Delete removes an export and its schedule. The service cancels its runs and backfills with the status Running. One that
-// is Starting continues and exports: cancel it before, or wait for it.
-//
-// DELETE /batch_exports/{id}/, scope batch_export:write. [ErrNotFound] if it was deleted before.
+// Delete removes an export and its schedule. The service cancels its runs and backfills with the status Running. One
+// that is Starting continues and exports: cancel it before, or wait for it. DELETE /batch_exports/{id}/, scope
+// batch_export:write. [ErrNotFound] if it was deleted before.
 func (s *BatchExportsService) Delete(ctx context.Context, id uuid.UUID, options ...CallOption) error {
 	return s.client.call(ctx, endpointByID(ops.BatchExportsDelete, id), nil, options...)
 }
 
-// Pause stops the schedule of an export. It changes nothing if the export is paused already.
-//
-// POST /batch_exports/{id}/pause/, scope batch_export:write.
+// Pause stops the schedule of an export. It changes nothing if the export is paused already. POST
+// /batch_exports/{id}/pause/, scope batch_export:write.
 func (s *BatchExportsService) Pause(ctx context.Context, id uuid.UUID, options ...CallOption) error {
 	return s.client.call(ctx, endpointByID(ops.BatchExportsPause, id), nil, options...)
 }
@@ -294,21 +284,13 @@ type UnpauseOptions struct {
 	AcceptRowsByTimestamp bool
 }
 
-// Unpause starts the schedule of an export again. It changes nothing, and starts no backfill, if the export is
-// not paused.
-//
-// With UnpauseOptions.Backfill, Unpause returns the ticket of the backfill, for [BackfillsService.Wait].
-// Without it, or if the export was not paused, the ticket is nil. The backfill begins with the whole interval in which
-// the pause began, or later, at the interval of the earliest data by timestamp, and ends with the last whole interval. If
-// the pause began too long ago, the error is an [*InputError] unless AcceptRowsByTimestamp is set: see
-// [BackfillOptions]. The same error refuses it where the service does not know the pause, since it would export the whole
-// history, or rows twice: only Pause and the service's own pause set last_paused_at, and not Create or Update. To fill
-// the time of a pause without harm, unpause without a backfill and call coverage.MakePlan.
-//
-// For a backfill, Unpause first reads the export, its earlier backfills or runs and, if it was changed since the pause,
-// its activity log; if
-// that fails, it sends nothing. The call is not repeated if its outcome is unknown: Unpause then returns the
-// ticket with the [*OutcomeUnknownError].
+// Unpause starts the schedule of an export again; nothing changes if it is not paused. With UnpauseOptions.Backfill the
+// service also exports the time of the pause, and Unpause returns the ticket, for [BackfillsService.Wait]. It is an
+// [*InputError] where the pause began too long ago, unless AcceptRowsByTimestamp is set, and where the service does not
+// know the pause, since only [BatchExportsService.Pause] and the service's own pause set last_paused_at. To fill a pause
+// without harm, unpause without a backfill and call coverage.MakePlan. A backfill costs three or four reads before the
+// call, which sends nothing if one fails. The call is not repeated if its outcome is unknown: the ticket comes with the
+// [*OutcomeUnknownError].
 //
 // POST /batch_exports/{id}/unpause/, scope batch_export:write.
 func (s *BatchExportsService) Unpause(ctx context.Context, id uuid.UUID, o *UnpauseOptions, options ...CallOption) (*BackfillTicket, error) {
@@ -327,25 +309,21 @@ func (s *BatchExportsService) Unpause(ctx context.Context, id uuid.UUID, o *Unpa
 	return nil, s.client.call(ctx, r, nil, options...)
 }
 
-// Logs returns one page of the log of an export, newest entry first.
-//
-// GET /batch_exports/{id}/logs/, scope batch_export:read. [ErrUnsupported] on older servers, where no personal
-// API key may read logs.
+// Logs returns one page of the log of an export, newest entry first: GET /batch_exports/{id}/logs/, scope
+// batch_export:read. [ErrUnsupported] on older servers, where no personal API key may read logs.
 func (s *BatchExportsService) Logs(ctx context.Context, id uuid.UUID, o *LogOptions, options ...CallOption) (*LogPage, error) {
 	return s.client.logs(ctx, endpointByID(ops.BatchExportsLogs, id), o, options...)
 }
 
-// AllLogs yields the log of an export, newest entry first. It neither loses nor repeats entries if several have
-// the time at which a page ends. If all entries of a page have the same microsecond, it ends with an error. The
-// error that ends it is a [*PageError]; to resume, set LogOptions.Before to PageError.Before.
+// AllLogs yields the log of an export, newest entry first, without a loss or a repeat at the ends of pages. It ends with a
+// [*PageError], whose Before resumes it, also where all entries of a page have the same microsecond.
 func (s *BatchExportsService) AllLogs(ctx context.Context, id uuid.UUID, o *LogOptions, options ...CallOption) iter.Seq2[LogEntry, error] {
 	return s.client.allLogs(ctx, endpointByID(ops.BatchExportsLogs, id), o, options...)
 }
 
 // ByName returns the export with exactly this name. The error is [ErrNotFound] if no export has it, and an
-// [*InputError] with their ids if several have it. ByName reads the whole list.
-//
-// GET /batch_exports/, scope batch_export:read.
+// [*InputError] with their ids if several have it. ByName reads the whole list. GET /batch_exports/, scope
+// batch_export:read.
 func (s *BatchExportsService) ByName(ctx context.Context, name string, options ...CallOption) (*BatchExport, error) {
 	return byName(ops.BatchExportsList, name, s.All(ctx, nil, options...), func(e *BatchExport) (id any, names []string) {
 		return e.ID, []string{e.Name}

@@ -91,8 +91,7 @@ func WithQuery(q url.Values) CallOption {
 	}
 }
 
-// WithBody sets the JSON body of one call, in place of the method's own. Action endpoints may carry
-// the fields that PostHog's API reference lists for them, although the service reads few of them.
+// WithBody sets the JSON body of one call, in place of the method's own.
 func WithBody(body any) CallOption { return func(c *callConfig) { c.body = body } }
 
 // Reply is the raw answer of a call: on success as it came, on failure cut at 64 KiB, with keys redacted.
@@ -102,8 +101,8 @@ type Reply struct {
 	Body       []byte
 }
 
-// WithReply fills *r with the raw answer, on success and on failure. If no answer came, *r is empty; if the
-// method refused its own input, *r is unchanged. In a walk over pages, *r holds the newest answer.
+// WithReply fills *r with the raw answer, on success and on failure; in a walk over pages, with the newest. *r is empty if
+// no answer came, and unchanged if the method refused its own input.
 func WithReply(r *Reply) CallOption { return func(c *callConfig) { c.reply = r } }
 
 // request is one call as a service method describes it.

@@ -16,22 +16,15 @@ import (
 	"github.com/hogapi/hogapi/ops"
 )
 
-// A Capture sends past events that a program gives it. It holds unsettled events in memory, so a kill of the
-// process loses them. If that must not happen, use history.Import, which resumes from a checkpoint, or take
-// the events from a queue and commit only the positions that OnSettled reports.
+// A Capture sends past events that a program gives it: every request is marked as a historical migration. No event that
+// Enqueue has taken is dropped: it is acknowledged, given to the reject handler, or listed by Close as unsettled. Events
+// are held in memory, so a kill of the process loses them: use history.Import, or commit a queue's positions in OnSettled.
 //
-// In a service that runs for months, set DeliveryOptions.GiveUpAfter to -1: the Capture then waits for the end
-// of every outage. When it holds MaxInFlight events or MaxBytes, Enqueue waits and TryEnqueue returns
-// [ErrFull]. Stats.FailingSince and Stats.LastError say since when and why sending fails. By default, a Capture
-// stops permanently after 15 minutes of failures, or after 30 s if it has never reached the host. A failure
-// that a retry cannot fix, such as a wrong key or the plan's limit, stops any Capture: Enqueue then returns the
-// [*StopError]. Log it, call Close, and make another Capture once the cause is gone.
+// By default, a Capture stops after 15 minutes of failures, or after 30 s if it has never reached the host; a negative
+// DeliveryOptions.GiveUpAfter waits for the end of every outage. A failure that a retry cannot fix stops any Capture:
+// Enqueue then returns the [*StopError]. Log it, call Close, and make another Capture once the cause is gone.
 //
-// A Capture is for past events only: every request is marked as a historical migration. No event that Enqueue
-// has taken is dropped: it is acknowledged, given to the reject handler, or listed by Close as unsettled.
-//
-// A Capture is safe for concurrent use. End it with Close, which says what became of each event: what it holds when
-// the program ends without Close is lost.
+// A Capture is safe for concurrent use. End it with Close: what it holds when the program ends without is lost.
 type Capture struct {
 	id       string
 	pipeline *pipeline.Pipeline
@@ -56,19 +49,14 @@ func (c *Client) NewCapture(o *CaptureOptions) (*Capture, error) {
 	return &Capture{id: config.ID, pipeline: started}, nil
 }
 
-// Enqueue takes all events of one record, or takes no event and returns an error. It encodes the events before
-// it returns, so later changes of their maps have no effect. It waits while the buffer is full. It also waits
-// for the first answer of the server, if that decides whether it takes the event: TryEnqueue returns [ErrFull] until then.
+// Enqueue takes all events of one record, or takes no event and returns an error. It waits while the buffer is full, and
+// for the server's first answer where that decides whether it takes the event. The events share one Position, which
+// OnSettled receives once they are settled; an event without a UUID gets one derived from the Position and its number in
+// the record, so a record that a queue delivers twice has the same events.
 //
-// The events share one Position; some may leave it empty. OnSettled receives it once all events of the record
-// are settled. An event without a UUID gets one that is derived from the Position and the event's number in the
-// record. So a record that is enqueued again, as an at-least-once queue delivers it, has the same events. A
-// record without events is a [SkippedEvent], or else OnSettled is not called for it.
-//
-// An event that the gate refuses goes to CaptureOptions.Rejects. Without that handler, Enqueue returns the
-// [*event.Error]. An [*InputError] means that the events have different Positions, or that the Position had other
-// events before: give all events of a record to one call, or a UUID to each. Other errors are the *StopError of
-// a Capture that has stopped, [ErrClosed], and the cause if ctx has ended.
+// An event that the gate refuses goes to CaptureOptions.Rejects or, without it, is the [*event.Error]. An [*InputError]
+// means that the Position had other events before: give all events of a record to one call, or a UUID to each. Other
+// errors are the [*StopError] of a Capture that has stopped, [ErrClosed], and the cause if ctx has ended.
 func (c *Capture) Enqueue(ctx context.Context, events ...Event) error {
 	if err := checkContext(ctx, opCapture); err != nil {
 		return err

@@ -186,9 +186,9 @@ func (o CaptureOptions) check(op Op, c *core, project string) error {
 		refused(op, outgoing.Within("Delivery.MaxBytes", d.MaxBytes, wire.MaxEventBytes, math.MaxInt)))
 }
 
-// RejectHandler takes rejects, one at a time and in the order of the source. An error stops the import; the
-// next run gives the reject to the handler again. After a crash, the next run also repeats the rejects since
-// the last checkpoint, with the same uuids. A handler must not call the Capture, which waits for the handler.
+// RejectHandler takes rejects, one at a time and in the order of the source. An error stops the import; the next run
+// repeats the rejects since the last checkpoint, with the same uuids. A handler must not call the Capture, which waits for
+// it.
 type RejectHandler interface {
 	Reject(ctx context.Context, r Reject) error
 }
@@ -209,8 +209,7 @@ const (
 	CompressionNone Compression = "none" // plain JSON
 )
 
-// GateOptions control the gate, which refuses events before they are sent. The zero value follows the rules of
-// the service.
+// GateOptions control the gate, which refuses events before they are sent. The zero value follows the service's rules.
 type GateOptions struct {
 	// MinAge is the least age of an event. The service treats younger events as live events and bills them. A
 	// negative MinAge allows every event, even one in the future. The default is 48 h.

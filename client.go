@@ -21,9 +21,9 @@ import (
 	"github.com/hogapi/hogapi/ops"
 )
 
-// Client makes the calls for one project of the service. Make one with [NewClient]: the zero value is not usable. A
-// Client is safe for concurrent use and needs no Close. Use one for the life of the program, and [Client.ForProject] for
-// other projects: each new Client has connections of its own, which [Client.CloseIdleConnections] closes.
+// Client makes the calls for one project of the service. Make one with [NewClient] and use it for the life of the program:
+// the zero value is not usable, and a Client is safe for concurrent use and needs no Close. [Client.ForProject] is for
+// other projects, since each new Client has connections of its own.
 type Client struct {
 	BatchExports *BatchExportsService
 	Backfills    *BackfillsService
@@ -56,8 +56,8 @@ type core struct {
 // service is the underlying type of all services.
 type service struct{ client *Client }
 
-// NewClient returns a client with the given options, and sends nothing. Its error joins an [*InputError] for
-// each problem with the options.
+// NewClient returns a client with the given options, and sends nothing. The error joins an [*InputError] for each wrong
+// option.
 func NewClient(options ...Option) (*Client, error) {
 	cfg := config{now: time.Now, logger: slog.New(slog.DiscardHandler)}
 	for _, option := range options {
@@ -113,7 +113,6 @@ func (c *Client) String() string {
 // Format writes String under every verb.
 func (c *Client) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, c.String()) }
 
-// LogValue returns String for slog.
 func (c *Client) LogValue() slog.Value { return slog.StringValue(c.String()) }
 
 func hostOf(u *url.URL) string {
@@ -132,11 +131,9 @@ type Request struct {
 	Replay Replay     // default: ReplaySafe for GET and HEAD, otherwise ReplayNever
 }
 
-// Do calls any endpoint of the project with the authentication, retries and errors of all other calls. It
-// decodes the answer into out unless out is nil.
-//
-// Do refuses an answer of more than 32 MiB of JSON. The Go values of a smaller answer may take many times its size. In an
-// out of type any, numbers are float64, which rounds large ids.
+// Do calls any endpoint of the project with the authentication, retries and errors of all other calls, and decodes the
+// answer, of at most 32 MiB, into out unless out is nil. In an out of type any, numbers are float64, which rounds large
+// ids.
 func (c *Client) Do(ctx context.Context, r Request, out any, options ...CallOption) error {
 	row, refusal := endpoints.Custom(r.Method, r.Path, endpoints.Replay(r.Replay))
 	if refusal != nil {

@@ -143,11 +143,8 @@ const maxSearch = 200 // characters that the service takes
 // DashboardsService reads the dashboards of a project: [Client.Dashboards].
 type DashboardsService service
 
-// List returns one page of dashboards that the user of the key may see: pinned ones first, then by
-// name, without deleted ones; with Search, newer servers put the best match first. Newer servers leave out unlisted ones too, unless CreationMode asks for
-// them.
-//
-// GET /dashboards/, scope dashboard:read.
+// List returns one page of dashboards that the user of the key may see: pinned ones first, then by name, without deleted
+// ones. Newer servers leave out unlisted ones unless CreationMode asks for them: GET /dashboards/, scope dashboard:read.
 func (s *DashboardsService) List(
 	ctx context.Context, o *DashboardListOptions, options ...CallOption,
 ) (*OffsetPage[Dashboard], error) {
@@ -197,8 +194,7 @@ func (d *DashboardDetail) complete() error {
 	return cmp.Or(d.Dashboard.complete(), allComplete(d.Tiles))
 }
 
-// DashboardTile is one tile: exactly one of Insight, Text, ButtonTile and Widget is set. They hold the
-// service's own JSON, which is large and differs between servers; null is nil here.
+// DashboardTile is one tile: exactly one of Insight, Text, ButtonTile and Widget is set, as the service's own JSON.
 type DashboardTile struct {
 	ID         int64           `json:"id"`
 	Insight    json.RawMessage `json:"insight,omitzero"` // its result is null unless it is in the service's cache
@@ -232,10 +228,9 @@ type DashboardTileError struct {
 	Message string `json:"message"`
 }
 
-// Get returns one dashboard with its tiles, also an unlisted one. The service stores the time as the
-// dashboard's last access. Get takes no options of List such as CreationMode: in its query they would hide the
-// dashboard. If [WithQuery] asks for refresh=blocking, the service computes the tiles first: the call is then one try of
-// up to two minutes. Newer servers know filters_override, variables_override and include_dashboards too.
+// Get returns one dashboard with its tiles, also an unlisted one. The service stores the time as the dashboard's last
+// access. With refresh=blocking in [WithQuery], the service computes the tiles first: the call is then one try of up to
+// two minutes.
 //
 // GET /dashboards/{id}/, scope dashboard:read.
 func (s *DashboardsService) Get(ctx context.Context, id int64, options ...CallOption) (*DashboardDetail, error) {

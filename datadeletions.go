@@ -88,20 +88,13 @@ func (r DataDeletionRequest) submission() uuid.UUID {
 	return cmp.Or(r.SubmissionID, uuid.NewSHA1(uuid.NameSpaceURL, []byte("hogapi data deletion\x00"+r.query())))
 }
 
-// DataDeletionsService asks PostHog to delete events: [Client.DataDeletions].
-//
-// This package cannot delete events itself. A request selects the events of an import by its ID. PostHog's
-// staff must approve each request; it runs later, and cannot be cancelled here. So import into a test project
-// first. Merges of persons, the effects of $set on them, properties of groups, data that destinations and
-// webhooks have passed on, and bills stay. Events that arrive after the deletion stay too, so wait until the
-// import is complete or no more events arrive. If deletion is not enabled for a project, the error is
-// [ErrForbidden]; on older servers it is [ErrUnsupported]. Then ask PostHog's support, with the import's ID,
-// the project and the range of time.
+// DataDeletionsService asks PostHog to delete the events of an import: [Client.DataDeletions]. PostHog's staff must
+// approve each request, which runs later and cannot be cancelled here, so import into a test project first. Merges of
+// persons, effects of $set, properties of groups, copies in destinations, bills, and events that arrive later stay. Where
+// deletion is not enabled, the error is [ErrForbidden] or, on older servers, [ErrUnsupported]: ask PostHog's support.
 type DataDeletionsService service
 
-// List returns one page of deletions.
-//
-// GET /data_deletion_requests/, scope data_deletion:read.
+// List returns one page of deletions: GET /data_deletion_requests/, scope data_deletion:read.
 func (s *DataDeletionsService) List(ctx context.Context, o *ListOptions, options ...CallOption) (*OffsetPage[DataDeletion], error) {
 	return s.walk(o, options).One(ctx)
 }
@@ -122,9 +115,8 @@ func (s *DataDeletionsService) walk(o *ListOptions, options []CallOption) offset
 	return walkByOffset[DataDeletion](s.client, r, selected, options)
 }
 
-// Get returns one deletion.
-//
-// GET /data_deletion_requests/{id}/, scope data_deletion:read. [ErrNotFound] if it does not exist.
+// Get returns one deletion: GET /data_deletion_requests/{id}/, scope data_deletion:read. [ErrNotFound] if it does not
+// exist.
 func (s *DataDeletionsService) Get(ctx context.Context, id uuid.UUID, options ...CallOption) (*DataDeletion, error) {
 	return ask[DataDeletion](ctx, s.client, endpointByID(ops.DataDeletionsGet, id), options)
 }
@@ -135,10 +127,9 @@ type dataDeletionBody struct {
 	SubmissionID uuid.UUID      `json:"submission_id,omitzero"`
 }
 
-// Preview counts the rows that a request would delete now, and deletes nothing. It counts each copy of an event
-// that is not merged yet. The service takes 5 calls a minute and 30 an hour.
-//
-// POST /data_deletion_requests/preview/, scope data_deletion:write.
+// Preview counts the rows that a request would delete now, and deletes nothing. It counts each copy of an event that
+// is not merged yet. The service takes 5 calls a minute and 30 an hour. POST /data_deletion_requests/preview/, scope
+// data_deletion:write.
 func (s *DataDeletionsService) Preview(ctx context.Context, of DataDeletionRequest, options ...CallOption) (count int64, err error) {
 	r := endpoint(ops.DataDeletionsPreview).refuse(of.check())
 	r.body = dataDeletionBody{Query: of.query(), Variables: map[string]any{}}
@@ -147,12 +138,12 @@ func (s *DataDeletionsService) Preview(ctx context.Context, of DataDeletionReque
 	return orDefault(orDefault(n).Count), err
 }
 
-// Create asks PostHog to delete the events of one import for good: call [DataDeletionsService.Preview] first.
-// If the same request was sent before, the answer is that deletion, which may be completed. Each project can
-// have 5 open requests, and the service takes 10 an hour. See [DataDeletionsService] for the data that stays.
+// Create asks PostHog to delete the events of one import for good: call [DataDeletionsService.Preview] first. If the same
+// request was sent before, the answer is that deletion. A project can have 5 open requests, and the service takes 10 an
+// hour.
 //
-// POST /data_deletion_requests/, scope data_deletion:write. [ErrInvalid] if too many are open, and if the
-// same SubmissionID belongs to another query or to another user's request.
+// POST /data_deletion_requests/, scope data_deletion:write. [ErrInvalid] if too many are open, and if the same
+// SubmissionID belongs to another query or another user's request.
 func (s *DataDeletionsService) Create(ctx context.Context, of DataDeletionRequest, options ...CallOption) (*DataDeletion, error) {
 	r := endpoint(ops.DataDeletionsCreate).refuse(of.check())
 	r.body = dataDeletionBody{of.query(), map[string]any{}, of.submission()}

@@ -45,7 +45,6 @@ func (d Destination) Raw() json.RawMessage {
 // sealed keeps a config where fmt does not look: two pointers away.
 type sealed struct{ config *json.RawMessage }
 
-// UnmarshalJSON reads the service's form. A config that does not fit its kind becomes a [destination.Raw].
 func (d *Destination) UnmarshalJSON(b []byte) error {
 	var sent struct {
 		Type        destination.Type `json:"type"`
@@ -93,7 +92,6 @@ func readConfig(kind destination.Type, text json.RawMessage) destination.Config 
 	return destination.Raw(text)
 }
 
-// MarshalJSON writes the destination with its credentials redacted.
 func (d Destination) MarshalJSON() ([]byte, error) {
 	config := []byte("null")
 	if !outgoing.IsNil(d.Config) {
@@ -131,16 +129,12 @@ func (d Destination) wire(op Op) (w wireDestination, refusal *InputError) {
 	return wireDestination{d.Type, config, d.Integration}, refusal
 }
 
-// With returns the destination of an update that changes only the keys of config: all other keys keep their
-// values. Type and integration are sent again, as the service demands. A key can be set or, where the service
-// allows it, be null; it cannot be removed. With can be repeated.
+// With returns the destination of an update that changes only the keys of config; it can be repeated. d must have been
+// read from the service: a server that knows integrations gets only these keys, and an older one the whole config as it
+// was read. A key can be null where the service allows it, and cannot be removed.
 //
-// d must have been read from the service, since servers differ. A server that knows integrations merges a
-// config into the stored one, so only the keys of config are sent. An older server replaces the stored config,
-// so the whole config is sent as it was read. Credentials are never read, so an update that would lose some is
-// refused with an [*InputError] that names them: config must then set them too, or set null if the export has
-// no such credentials. On all servers this includes credentials inside a key that config changes, such as
-// CopyInputs. A Destination that is written without With is sent as it is.
+// Credentials are never read, so an update that would lose some, also those inside a key such as CopyInputs, is refused
+// with an [*InputError] that names them: set them in config too, or null if the export has none.
 func (d Destination) With(config destination.Config) Destination {
 	changed := Destination{Type: d.Type, Config: config, over: func() Destination { return d }}
 	if id, ok := d.Integration.Get(); ok {
@@ -271,19 +265,14 @@ func (t *DestinationTest) Failed() *DestinationTestStep {
 // testTry is the least time limit of a step: the vendors' own connections can take tens of seconds.
 const testTry = 2 * time.Minute
 
-// TestDestination tests the destination of a new export before it is created. It runs the service's steps in
-// their order and stops at the first that fails. A step that fails is a result, not an error: see
-// [DestinationTest.Passed]. With an error, the steps before it have their results.
+// TestDestination tests the destination of a new export before it is created: it runs the service's steps in order, up to
+// the first that fails, which is a result and no error (see [DestinationTest.Passed]). For BigQuery and Databricks, the
+// last steps create and drop a table, or a volume, with the name of the export's table and _test: one of yours with this
+// name is lost. A step may take two minutes, and is not repeated if its outcome is unknown. The error is [ErrUnsupported]
+// if the server has no test for this type, and [ErrInvalid] for an export that it would refuse to create.
 //
-// For BigQuery and Databricks, the service creates a table in its last steps if the export's table is not there, and
-// for Databricks always a volume. Their name is the table's with _test at its end. It then drops them: a table or a
-// volume of that name that you have is lost.
-//
-// A step may last at least two minutes, also with a shorter [WithTryTimeout], and is not repeated if its outcome is
-// unknown. The error is [ErrUnsupported] if the server tests no destinations or has no test for this type, and [ErrInvalid] for an export that it would refuse to create.
-//
-// GET /batch_exports/test/, scope batch_export:read, then for each step POST
-// /batch_exports/run_test_step_new/, scope batch_export:write.
+// GET /batch_exports/test/, scope batch_export:read, then POST /batch_exports/run_test_step_new/, scope
+// batch_export:write.
 func (s *BatchExportsService) TestDestination(
 	ctx context.Context, export BatchExportRequest, options ...CallOption,
 ) (*DestinationTest, error) {
@@ -295,13 +284,11 @@ func (s *BatchExportsService) TestDestination(
 	return s.runTest(ctx, endpoint(ops.BatchExportsRunTestStep), body, nil, options)
 }
 
-// TestDestinationOf tests the destination of an export that exists, with the credentials that the service keeps: of
-// its integration or, for older exports, of its config. The steps, the results and the errors are those of
-// [BatchExportsService.TestDestination], with the tables and volumes that they drop. It first reads the export.
+// TestDestinationOf is [BatchExportsService.TestDestination] for an export that exists, with the credentials that the
+// service keeps. [ErrInvalid] for an export without the integration that its type needs by now.
 //
-// GET /batch_exports/{id}/ and /batch_exports/test/, scope batch_export:read, then for each step POST
-// /batch_exports/{id}/run_test_step/, scope batch_export:write. [ErrInvalid] for an export without an integration
-// that its type needs by now.
+// GET /batch_exports/{id}/ and /batch_exports/test/, scope batch_export:read, then POST
+// /batch_exports/{id}/run_test_step/, scope batch_export:write.
 func (s *BatchExportsService) TestDestinationOf(ctx context.Context, id uuid.UUID, options ...CallOption) (*DestinationTest, error) {
 	export, err := s.Get(ctx, id, headersOf(options)...)
 	if err != nil {

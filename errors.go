@@ -69,7 +69,6 @@ type APIError struct {
 // Body returns the answer's body, cut at 64 KiB, with keys redacted.
 func (e *APIError) Body() []byte { return e.body }
 
-// Error names the operation, the status, the service's own text and a remedy.
 func (e *APIError) Error() string { return "hogapi: " + e.failure().String() }
 
 // failure returns the error without its body.
@@ -81,7 +80,6 @@ func (e *APIError) failure() endpoints.Failure {
 	}
 }
 
-// Is matches the sentinels by status.
 func (e *APIError) Is(target error) bool {
 	switch {
 	case target == ErrUnsupported:
@@ -100,7 +98,6 @@ var statusSentinels = map[int]error{
 	http.StatusPaymentRequired: ErrQuota, http.StatusBadRequest: ErrInvalid, http.StatusUnprocessableEntity: ErrInvalid,
 }
 
-// LogValue groups the fields for slog.
 func (e *APIError) LogValue() slog.Value {
 	return slog.GroupValue(
 		slog.String("op", string(e.Op)), slog.String("route", e.Route), slog.Int("status", e.StatusCode),
@@ -179,11 +176,10 @@ func (e *OutcomeUnknownError) Error() string {
 // Unwrap returns the cause.
 func (e *OutcomeUnknownError) Unwrap() error { return e.Err }
 
-// Is matches ErrOutcomeUnknown.
 func (e *OutcomeUnknownError) Is(target error) bool { return target == ErrOutcomeUnknown }
 
-// PageError is the error of an iteration over a list. All items before it are valid, but for those with a [*RowError]. To
-// resume, list again with the Offset, Cursor or Before of the error, and with the same other options.
+// PageError is the error of a walk over a list. The items before it are valid, but for those with a [*RowError]. To
+// resume, list again with its Offset, Cursor or Before, and the same other options.
 type PageError struct {
 	Op     Op
 	Page   int       // from 1, of this walk

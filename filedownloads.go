@@ -188,12 +188,11 @@ const slowestCount = time.Minute
 // Servers older than May 2026 do not have it: calls return [ErrUnsupported].
 type FileDownloadsService service
 
-// Create starts a file download and returns its id. Follow it with [FileDownloadsService.Wait]. A file download
-// cannot be deleted: the service removes its files after a while.
+// Create starts a file download and returns its id, for [FileDownloadsService.Wait]. The service removes its files after a
+// while.
 //
-// POST /file_download_batch_exports/, scope batch_export:write. [CodeTooManyFileDownloads] means that other
-// downloads must end first, [ErrForbidden] that the project may not use ModelHogQL. An interval that ends in
-// the future is [ErrInvalid]. The call is not repeated if its outcome is unknown: see [OutcomeUnknownError].
+// POST /file_download_batch_exports/, scope batch_export:write. [CodeTooManyFileDownloads] means that other downloads must
+// end first, [ErrForbidden] that the project may not use [ModelHogQL]. The call is not repeated if its outcome is unknown.
 func (s *FileDownloadsService) Create(ctx context.Context, download FileDownloadRequest, options ...CallOption) (uuid.UUID, error) {
 	r := endpoint(ops.FileDownloadsCreate).refuse(download.check()).refuse(download.checkRecent(s.client.core.now()))
 	download.DataIntervalStart, download.DataIntervalEnd = download.DataIntervalStart.UTC(), download.DataIntervalEnd.UTC()
@@ -202,9 +201,8 @@ func (s *FileDownloadsService) Create(ctx context.Context, download FileDownload
 	return orDefault(created).ID, err
 }
 
-// List returns one page of file downloads, newest first, with id and status only.
-//
-// GET /file_download_batch_exports/, scope batch_export:read.
+// List returns one page of file downloads, newest first, with id and status only: GET /file_download_batch_exports/,
+// scope batch_export:read.
 func (s *FileDownloadsService) List(ctx context.Context, o *ListOptions, options ...CallOption) (*OffsetPage[FileDownload], error) {
 	return s.walk(o, options).One(ctx)
 }
@@ -223,9 +221,8 @@ func (s *FileDownloadsService) walk(o *ListOptions, options []CallOption) offset
 	return walkByOffset[FileDownload](s.client, endpoint(ops.FileDownloadsList), orDefault(o), options)
 }
 
-// Get returns one file download, with its files once it has completed.
-//
-// GET /file_download_batch_exports/{id}/, scope batch_export:read.
+// Get returns one file download, with its files once it has completed: GET /file_download_batch_exports/{id}/, scope
+// batch_export:read.
 func (s *FileDownloadsService) Get(ctx context.Context, id uuid.UUID, options ...CallOption) (*FileDownload, error) {
 	state, err := ask[fileDownloadState](ctx, s.client, endpointByID(ops.FileDownloadsGet, id), options)
 	if err != nil {
@@ -235,9 +232,8 @@ func (s *FileDownloadsService) Get(ctx context.Context, id uuid.UUID, options ..
 	return &state.FileDownload, nil
 }
 
-// Cancel ends a file download that is under way. For a download that is over, the error is [ErrInvalid]. If the
-// service accepts the call but the download still runs, the error is [ErrOutcomeUnknown]: call Get, and cancel
-// the download again if it still runs. The call is not repeated if its outcome is unknown.
+// Cancel ends a file download that is under way. For one that is over, the error is [ErrInvalid]; if the service accepts
+// the call but the download still runs, [ErrOutcomeUnknown]: call Get, and cancel it again if it still runs.
 //
 // POST /file_download_batch_exports/{id}/cancel/, scope batch_export:write.
 func (s *FileDownloadsService) Cancel(ctx context.Context, id uuid.UUID, options ...CallOption) error {
@@ -252,11 +248,9 @@ func (s *FileDownloadsService) Cancel(ctx context.Context, id uuid.UUID, options
 	}
 }
 
-// CountRows counts the rows that a HogQL query would export. If that takes the service over 30 seconds, the
-// error is [ErrInvalid], with the code "timeout_exceeded".
-//
-// POST /file_download_batch_exports/count_rows/, scope batch_export:write. [ErrForbidden] if the
-// project may not use ModelHogQL.
+// CountRows counts the rows that a HogQL query would export. If that takes the service over 30 seconds, the error is
+// [ErrInvalid], with the code "timeout_exceeded". POST /file_download_batch_exports/count_rows/, scope
+// batch_export:write. [ErrForbidden] if the project may not use ModelHogQL.
 func (s *FileDownloadsService) CountRows(ctx context.Context, query CountRowsRequest, options ...CallOption) (int64, error) {
 	r := endpoint(ops.FileDownloadsCountRows).refuse(query.check())
 	query.DataIntervalStart, query.DataIntervalEnd = query.DataIntervalStart.UTC(), query.DataIntervalEnd.UTC()
@@ -269,9 +263,8 @@ func (s *FileDownloadsService) CountRows(ctx context.Context, query CountRowsReq
 	return orDefault(orDefault(n).Count), err
 }
 
-// Logs returns one page of the log of a file download, newest entry first.
-//
-// GET /file_download_batch_exports/{id}/logs/, scope batch_export:read.
+// Logs returns one page of the log of a file download, newest entry first: GET
+// /file_download_batch_exports/{id}/logs/, scope batch_export:read.
 func (s *FileDownloadsService) Logs(ctx context.Context, id uuid.UUID, o *LogOptions, options ...CallOption) (*LogPage, error) {
 	return s.client.logs(ctx, endpointByID(ops.FileDownloadsLogs, id), o, options...)
 }
@@ -289,11 +282,10 @@ func (s *FileDownloadsService) Watch(ctx context.Context, id uuid.UUID, o *Watch
 	return watch.Values(s.watch(ctx, id, o, s.settled(id, options)))
 }
 
-// Wait waits until a file download is over, and its list of files has stayed the same for 3 seconds. The service adds
-// the files one by one, and repeats one that failed after up to a minute, so even then some can be missing:
-// [FileDownloadsService.DownloadAll] compares their rows with RecordsCompleted. The error is nil only if the download
-// completed, or is still running and WatchOptions.Until accepts that. Any other end is a [*RunError], which matches
-// [ErrRunFailed] or [ErrRunCancelled]. Wait returns the last state with every error; it is nil if no state was read.
+// Wait waits until a file download is over and its list of files has stayed the same for 3 seconds; more can follow, so
+// compare their rows with RecordsCompleted, as [FileDownloadsService.DownloadAll] does. The error is nil only if the
+// download completed or WatchOptions.Until accepts its state; any other end is a [*RunError]. Wait returns the last state
+// with every error.
 func (s *FileDownloadsService) Wait(ctx context.Context, id uuid.UUID, o *WatchOptions, options ...CallOption) (*FileDownload, error) {
 	return watch.Ended(s.watch(ctx, id, o, s.settled(id, options)), (*FileDownload).judge)
 }

@@ -25,20 +25,15 @@ type DownloadState struct {
 	ETag   string // of this file; "" if not known
 }
 
-// Download writes one file of a completed file download to w, byte for byte as it is stored, and returns its
-// size. The file is an id of FileDownload.Files. A download that is cut off resumes where it stopped. If
-// nothing more arrives in as many tries as RetryPolicy.MaxTries, it returns an error. A call with the same state, which may
-// be nil, resumes there. If the storage has another file by then, that call returns an error and sets Offset to 0: call again
-// with an empty writer. A try ends when no byte has arrived for the time of [WithTryTimeout]; the download as a
-// whole has no limit, so give ctx a deadline. A file that is not whole is always an error. Download unpacks
-// nothing: it writes an answer that is marked as gzip as it comes, and refuses other encodings. (DownloadAll
-// takes gzip only if its Extension is empty or ends in .gz.)
+// Download writes one of FileDownload.Files to w, byte for byte as it is stored, and returns its size. A file that is not
+// whole is always an error. A download that is cut off resumes by itself until as many tries as RetryPolicy.MaxTries bring
+// nothing; after the error, a call with the same state resumes there. Where the storage has another file by then, that
+// call fails and sets Offset to 0: call again with an empty writer. A try ends when no byte has arrived for the time of
+// [WithTryTimeout]; the whole has no limit, so give ctx a deadline. The signed URL of the storage gets no key, and is in
+// no log and no error.
 //
-// The service answers with a signed URL of its storage, which anybody may read from for a while.
-// It is used once, without the client's keys and headers, and neither logged nor put into errors.
-//
-// GET /file_download_batch_exports/{id}/download/{part}/, scope batch_export:read. [ErrInvalid] if
-// the file download is not over, has failed or has expired.
+// GET /file_download_batch_exports/{id}/download/{part}/, scope batch_export:read. [ErrInvalid] if the file download is
+// not over, has failed or has expired.
 func (s *FileDownloadsService) Download(
 	ctx context.Context, id, file uuid.UUID, w io.Writer, state *DownloadState, options ...CallOption,
 ) (size int64, err error) {
@@ -103,26 +98,14 @@ type FolderOptions struct {
 	MaxBytes int64
 }
 
-// DownloadAll downloads all files of a completed file download into a folder, which it makes if it is missing,
-// and returns their paths in the order of FileDownload.Files. The name of a file is its id and
-// FolderOptions.Extension. Until the file is whole and synced to disk, its name ends in ".part".
+// DownloadAll downloads all files of a completed file download into a folder, and returns their paths in the order of
+// FileDownload.Files. Each is named by its id and FolderOptions.Extension, with ".part" at the end until it is whole and
+// synced. After an error or a crash call it again: whole files stay, a ".part" begins again. On the disk, 256 MiB or a
+// twentieth stay free. A folder has one call at a time: another gets [ErrHeld].
 //
-// After an error or a crash, call DownloadAll again: it keeps whole files, and begins a ".part" file again. It
-// returns the paths of the whole files with every error. On the disk, 256 MiB stay free, or a twentieth of a
-// small disk. If a file with one of these names is not regular, such as a symbolic link, DownloadAll returns
-// an error and does not change it.
-//
-// Two calls for one file download and one folder do not run at the same time: the second one gets [ErrHeld].
-// Two file downloads can share a folder as long as the service gives each file an id of its own; files with
-// equal ids could be mixed up. A file download that is not over, or has not completed, is an error, as with
-// [FileDownloadsService.Wait]. For a file download without data, DownloadAll returns no paths and no error.
-//
-// The service lists the files after the run has completed. DownloadAll counts their rows, and looks at the list again
-// until they are as many as RecordsCompleted; after 2 minutes without another file, the error says what is missing. It
-// cannot count the rows of JSON lines packed with brotli: then the list must stay the same for 3 seconds, and have no
-// hole in the numbers of the files.
-//
-// It calls [FileDownloadsService.Get], and [FileDownloadsService.Download] for each file.
+// The service lists files late, so DownloadAll counts their rows and looks again until they are RecordsCompleted, for up
+// to 2 minutes. Of JSON lines packed with brotli it can only see that the list stays the same and its numbers have no
+// hole.
 func (s *FileDownloadsService) DownloadAll(
 	ctx context.Context, id uuid.UUID, folder string, o *FolderOptions, options ...CallOption,
 ) ([]string, error) {

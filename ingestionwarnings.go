@@ -136,10 +136,9 @@ func (w *ingestionWarnings) complete() error {
 	return allComplete(*w)
 }
 
-// List returns the warnings of a span of time. It asks for 500, the most that the service gives; there are no
-// further pages. If 500 come, there may be more, and List returns the list with [ErrListCut]: ask for a shorter
-// time, or for one type or category. There are no warnings for events that were dropped over the plan's limit
-// or by an event filter, or for unknown keys: an empty list does not prove that all events are there.
+// List returns the warnings of a span of time, at most 500: if there may be more, it returns them with [ErrListCut], so
+// ask for a shorter time. Events that were dropped over the plan's limit or by a filter, or with an unknown key, have no
+// warning.
 //
 // GET /ingestion_warnings_v2/, scope ingestion_warning:read.
 func (s *IngestionWarningsService) List(

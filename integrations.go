@@ -39,14 +39,11 @@ type IntegrationListOptions struct {
 	Kind integration.Kind // integrations of this kind only; empty for all
 }
 
-// IntegrationsService manages the integrations of a project: [Client.Integrations]. Newer servers need one for
-// a new export to nearly every destination. On servers without integrations, calls return [ErrUnsupported];
-// there the credentials are a part of the destination's config.
+// IntegrationsService manages the integrations of a project, which hold the credentials of its destinations:
+// [Client.Integrations]. On servers without integrations, calls return [ErrUnsupported].
 type IntegrationsService service
 
-// List returns one page of integrations, oldest first.
-//
-// GET /integrations/, scope integration:read.
+// List returns one page of integrations, oldest first: GET /integrations/, scope integration:read.
 func (s *IntegrationsService) List(
 	ctx context.Context, o *IntegrationListOptions, options ...CallOption,
 ) (*OffsetPage[Integration], error) {
@@ -77,9 +74,7 @@ func (s *IntegrationsService) walk(
 	return walkByOffset[Integration](s.client, r, selected.ListOptions, options)
 }
 
-// Get returns one integration.
-//
-// GET /integrations/{id}/, scope integration:read. [ErrNotFound] if it does not exist.
+// Get returns one integration: GET /integrations/{id}/, scope integration:read. [ErrNotFound] if it does not exist.
 func (s *IntegrationsService) Get(ctx context.Context, id int64, options ...CallOption) (*Integration, error) {
 	return ask[Integration](ctx, s.client, endpointByNumber(ops.IntegrationsGet, id), options)
 }
@@ -88,17 +83,14 @@ func (s *IntegrationsService) Get(ctx context.Context, id int64, options ...Call
 // AWS whether the credentials are valid.
 const integrationTry = time.Minute
 
-// Create makes an integration. With some vendors, the service first checks the credentials. So a try may last
-// at least 60 seconds, also with a shorter [WithTryTimeout].
+// Create makes an integration; the service first checks the credentials of some vendors, for up to 60 seconds. A second
+// one of the same target is refused or replaces the first: its id stays, and every export that uses it gets the new
+// credentials. The kinds in package integration say what counts as the same target. For BigQuery that is the e-mail, so
+// Create refuses another ProjectID for an e-mail unless integration.BigQuery.ReplaceProject is set. The call is not
+// repeated if its outcome is unknown.
 //
-// A second one of the same target is refused, or replaces the first: its id stays, and every export that uses it gets
-// the new credentials, if the key's user is an admin of the project ([ErrForbidden] if not). The kinds in package
-// integration say what counts as the same target. For BigQuery that is the e-mail, without the project, so Create looks first, and
-// refuses another ProjectID for an e-mail unless integration.BigQuery.ReplaceProject is set.
-//
-// The call is not repeated if its outcome is unknown: see [OutcomeUnknownError].
-//
-// POST /integrations/, scope integration:write. [ErrInvalid] for credentials that do not work.
+// POST /integrations/, scope integration:write. [ErrInvalid] for credentials that do not work, [ErrForbidden] if the key's
+// user would have to be an admin of the project.
 func (s *IntegrationsService) Create(ctx context.Context, request integration.Request, options ...CallOption) (*Integration, error) {
 	r := endpoint(ops.IntegrationsCreate)
 	kind, config, refusal := configs.Integration(request)
@@ -149,9 +141,8 @@ type integrationBody struct {
 	Config map[string]any   `json:"config"`
 }
 
-// Delete removes an integration. The key's user must be an admin of the project. While a batch export uses the
-// integration, the service refuses with [ErrInvalid] and names the export. It does not count ids inside the
-// CopyInputs of Redshift, so such an export would fail afterwards.
+// Delete removes an integration; the key's user must be an admin of the project. While a batch export uses it, the service
+// refuses with [ErrInvalid], but it does not look into the CopyInputs of Redshift: such an export would fail afterwards.
 //
 // DELETE /integrations/{id}/, scope integration:write. [ErrNotFound] if it was deleted before.
 func (s *IntegrationsService) Delete(ctx context.Context, id int64, options ...CallOption) error {
@@ -163,9 +154,9 @@ func endpointByNumber(op Op, id int64) request {
 	return endpoint(op, text).refuse(outgoing.If(id <= 0, "{id}", text, "an id, a number above 0"))
 }
 
-// ByName returns the integration of a kind with exactly this name, which is either the name it was given or the
-// name that PostHog shows. An empty kind is any. The error is [ErrNotFound] if none has
-// it, and an [*InputError] with their ids if several have it. ByName reads the whole list of the kind.
+// ByName returns the integration of a kind, or of any kind for "", with exactly this name, given or shown. The error is
+// [ErrNotFound] if none has it, and an [*InputError] with their ids if several have it. It reads the whole list of the
+// kind.
 //
 // GET /integrations/, scope integration:read.
 func (s *IntegrationsService) ByName(ctx context.Context, kind integration.Kind, name string, options ...CallOption) (*Integration, error) {

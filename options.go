@@ -37,8 +37,7 @@ const DefaultAPIPath = "/api/projects"
 // Option configures a [Client].
 type Option func(*config)
 
-// KeySource returns the personal API key for each call, for keys that rotate. It must be safe for concurrent
-// use.
+// KeySource returns the personal API key for each call, for keys that rotate, and must be safe for concurrent use.
 type KeySource func(context.Context) (string, error)
 
 // config collects the options; its check finds all problems at once.
@@ -72,17 +71,15 @@ func WithRegion(r Region) Option {
 	return func(c *config) { c.Region = strings.ToLower(strings.TrimSpace(string(r))) }
 }
 
-// WithBaseURL sets the origin of the API, with a path prefix if a proxy needs one, but without the path of the
-// API itself, for which see [WithAPIPath]. Events go there too, as on self-hosted servers, unless
-// [WithCaptureURL] or [WithRegion] sets another origin for them.
+// WithBaseURL sets the origin of the API and of events, with a path prefix if a proxy needs one, but without the path of
+// the API: see [WithAPIPath]. [WithCaptureURL] or [WithRegion] set another origin for events.
 func WithBaseURL(u string) Option { return func(c *config) { c.BaseURL = u } }
 
 // WithCaptureURL sets the origin that takes events.
 func WithCaptureURL(u string) Option { return func(c *config) { c.CaptureURL = u } }
 
-// WithAPIPath replaces [DefaultAPIPath], for example by "/api/environments", which the service has deprecated.
-// If the server does not have that path, a GET is tried once below [DefaultAPIPath], where the next calls of the same
-// endpoint then go at once. Other calls are not tried twice: their [ErrUnsupported] names this option as the remedy.
+// WithAPIPath replaces [DefaultAPIPath], for example by "/api/environments", which the service has deprecated. On a server
+// without that path, a GET is tried once below DefaultAPIPath; other calls return [ErrUnsupported].
 func WithAPIPath(path string) Option { return func(c *config) { c.APIPath = path } }
 
 // WithProject sets the project's id, a number, or "@current".
@@ -92,7 +89,7 @@ func WithProject(id string) Option { return func(c *config) { c.Project = string
 // [Client.ForProject].
 func WithoutProject() Option { return func(c *config) { c.NoProject = true } }
 
-// WithPersonalAPIKey sets the key of the management calls ("phx_…"). Surrounding blanks are removed.
+// WithPersonalAPIKey sets the key of the management calls ("phx_…"), without blanks around it.
 func WithPersonalAPIKey(key string) Option {
 	key = strings.TrimSpace(key)
 	return func(c *config) {
@@ -141,8 +138,7 @@ func WithHTTPClient(h *http.Client) Option {
 	}
 }
 
-// WithTryTimeout bounds one try, including the reading of its answer. The default is 30 s, and 60 s for
-// capture.
+// WithTryTimeout bounds one try, its answer's reading included, by default with 30 s, and 60 s for capture.
 func WithTryTimeout(d time.Duration) Option {
 	return func(c *config) {
 		c.need(d > 0, "try timeout", d.String(), "more than 0")
@@ -154,8 +150,8 @@ func WithTryTimeout(d time.Duration) Option {
 // WithRetryPolicy sets the policy for retries of management calls.
 func WithRetryPolicy(p RetryPolicy) Option { return func(c *config) { c.retry = httptry.Policy(p) } }
 
-// WithPace limits management calls, retries included, to perSecond with bursts of up to burst. The
-// service allows a key 480 a minute and 4,800 an hour. The default is no limit.
+// WithPace limits management calls, retries included, to perSecond with bursts of up to burst, by default without a limit.
+// The service allows a key 480 a minute and 4,800 an hour.
 func WithPace(perSecond float64, burst int) Option {
 	return func(c *config) {
 		given := fmt.Sprintf("%v/s, burst %d", perSecond, burst)
@@ -164,8 +160,8 @@ func WithPace(perSecond float64, burst int) Option {
 	}
 }
 
-// WithLogger sets the logger. The client logs each try and each failed call at level debug, since the caller gets the
-// error, and retries at warn. It never logs keys, bodies or URLs. By default, it logs nothing.
+// WithLogger sets the logger: tries and failed calls at level debug, since the caller gets the error, and retries at warn,
+// never with keys, bodies or URLs. By default nothing is logged.
 func WithLogger(l *slog.Logger) Option {
 	return func(c *config) {
 		c.need(l != nil, "logger", "", "a logger, not nil; leave WithLogger out for silence")
@@ -201,9 +197,8 @@ func WithApplication(name, version string) Option {
 // WithInsecureHTTP allows http:// URLs on hosts other than loopback. Keys then travel in clear text.
 func WithInsecureHTTP() Option { return func(c *config) { c.IsInsecure = true } }
 
-// FromEnv reads POSTHOG_PROJECT_ID, POSTHOG_PERSONAL_API_KEY, POSTHOG_PROJECT_API_KEY, POSTHOG_REGION ("us", "eu")
-// and POSTHOG_HOST: "us", "eu" or a cloud host mean the region, any other URL is the origin of API and capture.
-// Options win over the environment, in any order. Without FromEnv no variable is read.
+// FromEnv reads POSTHOG_PROJECT_ID, POSTHOG_PERSONAL_API_KEY, POSTHOG_PROJECT_API_KEY, POSTHOG_REGION ("us", "eu") and
+// POSTHOG_HOST, a region, a cloud host, or the origin of API and capture. Other options win, in any order.
 func FromEnv() Option { return func(c *config) { c.ReadsEnv = true } }
 
 func (c *config) readEnv() {
@@ -256,10 +251,8 @@ type RetryPolicy struct {
 	MaxRetryAfter time.Duration
 }
 
-// Hooks are functions that observe calls and imports. Each may be nil. They must be safe for concurrent use.
-// Hooks of calls run between tries, on the goroutine of the call or, with Prefetch, on several goroutines.
-// Hooks of an import run on the goroutines that send events and delay them, so they must be fast. A panic in a
-// hook is caught and logged.
+// Hooks are functions that observe calls and imports. Each may be nil, must be safe for concurrent use, and is called on
+// the goroutine that calls or sends, which waits for it. A panic in a hook is caught and logged.
 type Hooks struct {
 	OnTry    func(context.Context, TryInfo)    // after each try of a call
 	OnRetry  func(context.Context, RetryInfo)  // before the wait for the next try

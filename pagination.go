@@ -49,13 +49,10 @@ func (p *CursorPage[T]) NextCursor() (string, error) {
 	return pages.CursorIn(*p.Next)
 }
 
-// ListOptions selects a part of a list that is paged by offset.
-//
-// Rows that are created or deleted while Pages or All iterate shift the offsets of other rows, so items can repeat or be
-// left out. An iteration ends with a [*PageError] if it saw fewer items than the list counts, or an item twice, or if the
-// count fell. With Prefetch, any change of the count ends it, since the pages are fetched in any order. If one row is
-// deleted and another created between the same two pages, the count stays, and an item can be left out without an error:
-// where that matters, choose a Limit that takes the whole list as one page.
+// ListOptions selects a part of a list that is paged by offset. Rows that are created or deleted during a walk shift the
+// others: a walk that saw fewer items than the list counts, or one twice, or whose count fell, ends with a [*PageError];
+// with Prefetch, any change of the count does. One row deleted and one created between two pages cannot be seen: where
+// that matters, choose a Limit that takes the whole list as one page.
 type ListOptions struct {
 	Limit    int // items on a page, at most 10,000; 0 is the service's default of 100
 	Offset   int // of the first item
@@ -201,8 +198,8 @@ func byName[T any](op Op, name string, list iter.Seq2[T, error], of func(*T) (id
 	}
 }
 
-// RowError is the error of one row of a page that can be read otherwise. The fields that cannot be decoded stay empty,
-// and the others are set. All and AllLogs yield the row with this error at its place, and continue if the loop does.
+// RowError is the error of one row of a page that can be read otherwise: its fields that cannot be decoded stay empty. All
+// and AllLogs yield the row with the error at its place, and continue if the loop does.
 type RowError struct {
 	Index int             // of the row in the Results of its page
 	Field string          // the first that stays empty; "" if the row lacks a value or is not an object

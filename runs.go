@@ -186,9 +186,8 @@ func allRuns() url.Values { return url.Values{"after": {farPast}} }
 // RunsService reads, cancels, retries and follows the runs of batch exports: [Client.Runs].
 type RunsService service
 
-// List returns one page of up to 100 runs. For an unknown export the page is empty, without an error.
-//
-// GET /batch_exports/{batch_export_id}/runs/, scope batch_export:read.
+// List returns one page of up to 100 runs. For an unknown export the page is empty, without an error. GET
+// /batch_exports/{batch_export_id}/runs/, scope batch_export:read.
 func (s *RunsService) List(ctx context.Context, exportID uuid.UUID, o *RunListOptions, options ...CallOption) (*CursorPage[Run], error) {
 	return s.walk(exportID, o, options).One(ctx)
 }
@@ -203,13 +202,10 @@ func (s *RunsService) All(ctx context.Context, exportID uuid.UUID, o *RunListOpt
 	return s.walk(exportID, o, options).All(ctx)
 }
 
-// LatestFailed yields the newest run of each interval if that run failed. A failed run keeps its status after a
-// successful retry, so a filter by status would still show it. LatestFailed does not yield a run of an interval that
-// is being exported again, or for which the newest run was cancelled.
-//
-// After, Before and Statuses select the runs that are yielded; newer runs are read in any case. Since LatestFailed
-// must read the newest runs first, it refuses Cursor, Start, End and any other Ordering than the default, and cannot
-// resume after an error: call it again. It remembers the intervals that it has seen, in about 40 bytes each.
+// LatestFailed yields the newest run of each interval if that run failed: a failed run keeps its status after a successful
+// retry. Intervals that are exported again, or whose newest run was cancelled, are left out. After, Before and Statuses
+// select what is yielded. It refuses Cursor, Start, End and another Ordering, since it must read the newest runs first,
+// and cannot resume. It remembers each interval in about 40 bytes.
 func (s *RunsService) LatestFailed(ctx context.Context, exportID uuid.UUID, o *RunListOptions, options ...CallOption) iter.Seq2[Run, error] {
 	selected := orDefault(o)
 	if refusal := selected.checkFailed(); refusal != nil {
@@ -268,22 +264,17 @@ func (s *RunsService) walk(exportID uuid.UUID, o *RunListOptions, options []Call
 	return w
 }
 
-// Get returns one run, however old.
-//
-// GET /batch_exports/{batch_export_id}/runs/{id}/, scope batch_export:read.
+// Get returns one run, however old: GET /batch_exports/{batch_export_id}/runs/{id}/, scope batch_export:read.
 func (s *RunsService) Get(ctx context.Context, exportID, runID uuid.UUID, options ...CallOption) (*Run, error) {
 	return ask[Run](ctx, s.client, endpointByID(ops.RunsGet, exportID, runID).with(allRuns()), options)
 }
 
-// Cancel ends a run that is under way, and waits up to two minutes until it is over. The service shows the status
-// Cancelled at once, but the run continues until it has a FinishedAt: a backfill that begins meanwhile gets no run of its
-// own. If the run ended in another way, the error is a [*RunError]: the run may have exported its rows. If it is not over
-// after that time, the error is an [*OutcomeUnknownError]: the service answers with success also if it could not cancel.
+// Cancel ends a run that is under way, and waits up to two minutes until it has a FinishedAt: until then, a backfill of
+// its time gets no run of its own. If the run ended in another way, the error is a [*RunError], and an
+// [*OutcomeUnknownError] if it is not over after that time. For a run that was over before, newer servers answer 400
+// ([ErrInvalid]) and old ones perhaps 500. The call is not repeated if its outcome is unknown.
 //
-// For a run that is over, newer servers answer 400 ([ErrInvalid]), and old servers may answer 500. The call is not
-// repeated if its outcome is unknown.
-//
-// POST /batch_exports/{batch_export_id}/runs/{id}/cancel/, GET …/runs/{id}/, scope batch_export:write.
+// POST /batch_exports/{batch_export_id}/runs/{id}/cancel/ and GET …/runs/{id}/, scope batch_export:write.
 func (s *RunsService) Cancel(ctx context.Context, exportID, runID uuid.UUID, options ...CallOption) error {
 	r := endpointByID(ops.RunsCancel, exportID, runID).with(allRuns())
 	if err := s.client.call(ctx, r, nil, options...); err != nil {
@@ -320,18 +311,11 @@ func (s *RunsService) ended(ctx context.Context, exportID, runID uuid.UUID, opti
 	}
 }
 
-// Retry exports the time of a run again, however the run ended, with the intervals of today's schedule: a backfill. The
-// old run keeps its status. Follow the retry with [BackfillsService.Wait].
-//
-// [BatchExportsService.Backfill] describes the effects on the destination, and [github.com/hogapi/hogapi/coverage.Of] finds
-// the intervals that need a repair, also those without a run. For an old interval of the model events, the error is
-// an [*InputError] unless BackfillOptions.AcceptRowsByTimestamp is set; also for a run whose bounds are not bounds of
-// today's schedule, since the service would export another time. Retry first reads the run, the export and the
-// records of earlier retries. If one of these calls fails, Retry sends nothing.
-//
-// The call is not repeated if its outcome is unknown. Retry then returns the ticket with the
-// [*OutcomeUnknownError], and Wait finds out whether the retry began. If the interval is being retried already,
-// the service may answer 500, which is such an error.
+// Retry exports the time of a run again, however the run ended, as a backfill of the intervals of today's schedule: see
+// [BatchExportsService.Backfill] for its effects. An old interval of the model events is an [*InputError] unless
+// BackfillOptions.AcceptRowsByTimestamp is set, and so is a run whose bounds are not those of today's schedule. The old
+// run keeps its status. Retry first reads the run, the export and earlier retries, and sends nothing if that fails. It is
+// not repeated if its outcome is unknown: [BackfillsService.Wait] takes the ticket of the [*OutcomeUnknownError] too.
 //
 // POST /batch_exports/{batch_export_id}/runs/{id}/retry/, scope batch_export:write.
 func (s *RunsService) Retry(ctx context.Context, exportID, runID uuid.UUID, o *BackfillOptions, options ...CallOption) (*BackfillTicket, error) {
@@ -357,12 +341,11 @@ func (s *RunsService) Retry(ctx context.Context, exportID, runID uuid.UUID, o *B
 	return s.client.begin(ctx, r, ticket, options)
 }
 
-// Logs returns one page of the log of a run, newest entry first. The newest servers answer 500: read the log of
-// the export instead, with After and Before set to the time of the run. LogOptions.After also applies to the
-// creation of the run: for an older run the error is [ErrNotFound].
+// Logs returns one page of the log of a run, newest entry first. The newest servers answer 500: read the log of the
+// export, with After and Before of the run. LogOptions.After also applies to the creation of the run: an older one is
+// [ErrNotFound].
 //
-// GET /batch_exports/{batch_export_id}/runs/{id}/logs/, scope batch_export:read. [ErrUnsupported] on older
-// servers, where no personal API key may read logs.
+// GET /batch_exports/{batch_export_id}/runs/{id}/logs/, scope batch_export:read. [ErrUnsupported] on older servers.
 func (s *RunsService) Logs(ctx context.Context, exportID, runID uuid.UUID, o *LogOptions, options ...CallOption) (*LogPage, error) {
 	return s.client.logs(ctx, endpointByID(ops.RunsLogs, exportID, runID).with(allRuns()), o, options...)
 }

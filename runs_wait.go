@@ -115,12 +115,10 @@ type RunError struct {
 	reason string // what the run did not do; may be empty
 }
 
-// Error names the run, its last status and the service's own text.
 func (e *RunError) Error() string {
 	return fmt.Sprintf("hogapi: run %s %s%s", e.Run.ID, e.reason, e.Run.ending())
 }
 
-// Is matches the sentinel of the run's status.
 func (e *RunError) Is(target error) bool {
 	if e.Run.outcome() == coverage.RecordsFailed {
 		return target == ErrRunFailed
@@ -170,10 +168,8 @@ func (r *Run) ending() string {
 	return text
 }
 
-// Watch yields a run at once, and then after each change of its status or its counts until it is over. Its
-// Status says how it ended; [RunsService.Wait] returns an error for it. Watch repeats a look that failed with a
-// temporary error. An error of Watch comes once, last, with the last state of the run. To watch the run again
-// later, only the two ids are needed.
+// Watch yields a run at once, and then after each change of its status or its counts until it is over; its Status says how
+// it ended. It repeats a look that failed with a temporary error. An error of Watch comes once, last, with the last state.
 func (s *RunsService) Watch(ctx context.Context, exportID, runID uuid.UUID, o *WatchOptions, options ...CallOption) iter.Seq2[Run, error] {
 	return watch.Values(s.watch(ctx, exportID, runID, o, options))
 }
@@ -263,15 +259,10 @@ func (o RunListOptions) includes(r Run) bool {
 	return true
 }
 
-// Counts counts the runs of an export by the day of their creation in UTC, oldest day first. Days without runs
-// are left out. It works on every server, and replaces [AppMetricsService.Get], which newer servers do not
-// have. Each run counts once, with the status that it had when it was first read: a retried run stays Failed,
-// and its retry counts as a run of its own. A run outside of After, Before, Start and End does not count,
-// although Counts asks for a day more on each side, since old servers read times in the project's zone. A run
-// without a status or a created_at is a [*DecodeError].
-//
-// Counts reads the list of runs in pages of 100 and remembers their ids, about 40 bytes each, so bound a long history
-// with After. It refuses a Cursor, which would leave out the runs before it. With an error there are no counts.
+// Counts counts the runs of an export by the day of their creation in UTC, oldest day first, without days that have none.
+// Each run counts once, with the status at its first read; a retry is a run of its own. It reads the list in pages of 100
+// and remembers their ids, about 40 bytes each, so bound a long history with After. It refuses a Cursor. With an error
+// there are no counts.
 //
 // GET /batch_exports/{batch_export_id}/runs/, scope batch_export:read.
 func (s *RunsService) Counts(ctx context.Context, exportID uuid.UUID, o *RunListOptions, options ...CallOption) ([]RunCount, error) {
