@@ -85,12 +85,16 @@ const (
 	stateEnding = ".range"             // of the file of an interval
 )
 
-// HasBegun reports whether a folder has the state of an interval that begins at from. It has none if it cannot be read.
-func HasBegun(folder string, from time.Time) bool {
-	found, _ := os.ReadDir(folder)
-	return slices.ContainsFunc(found, func(file os.DirEntry) bool {
-		return strings.HasPrefix(file.Name(), from.UTC().Format(stamp)+"-") && strings.HasSuffix(file.Name(), stateEnding)
-	})
+// NotBegun returns the begin of the first interval of a range that was not begun in the folder, or zero.
+func (r Range) NotBegun(from, to time.Time) time.Time {
+	for at := from; at.Before(to); {
+		next := r.end(at, to)
+		if _, err := os.Stat(filepath.Join(r.Path, nameOf(at, next)+stateEnding)); err != nil {
+			return at
+		}
+		at = next
+	}
+	return time.Time{}
 }
 
 func nameOf(start, end time.Time) string {

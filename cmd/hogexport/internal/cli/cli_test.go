@@ -709,6 +709,9 @@ func TestDownload(t *testing.T) {
 	before := len(p.server.Calls())
 	p.ends(t, 0, "download", folder, "--from", "2026-01-01", "--to", "2026-01-09", "--format", "jsonl")
 	assert.Equal(t, before, len(p.server.Calls()), "whole files stay")
+	longer := filepath.Join(t.TempDir(), "rows")
+	p.ends(t, 0, "download", longer, "--from", "2026-01-01", "--to", "2026-01-08", "--yes")
+	p.ends(t, 2, "download", longer, "--from", "2026-01-01", "--to", "2026-01-29").err(t, "whether to download the events from 2026-01-08 00:00 to 2026-01-29 00:00", "nothing was changed")
 	r = p.ends(t, 2, "download", folder, "--from", "2026-01-01", "--to", "2026-01-09")
 	says(t, r.stderr, "hogexport: the folder was begun with other options", "give those, or another FOLDER")
 	for _, other := range [][]string{{"2026-01-02", "2026-01-09"}, {"2026-01-01", "2026-01-07"}, {"2025-12-30", "2026-01-02"}} {

@@ -48,7 +48,7 @@ PostHog bills the rows like those of an export. So it counts the events of the
 range by their timestamp, with the scope query:read, and asks before the first
 file.
 
-Killed and started again, it continues without a question: whole files stay.`,
+Killed and started again, it continues: whole files stay.`,
 		Example: "  hogexport download --from 2026-10-01 --to 2026-10-03 rows\n  hogexport download --of \"events to the lake\" --from 2026-10-01 --to 2026-10-03 rows",
 		RunE:    func(cmd *cobra.Command, args []string) error { return d.run(cmd.Context(), args[0]) },
 	}
@@ -112,8 +112,10 @@ func (d *download) run(ctx context.Context, folder string) error {
 	if err := checkOverlap(folder, from, to); err != nil {
 		return err
 	}
-	if !ranges.HasBegun(folder, from) { // a person has agreed to what is continued
-		rows, err := d.rowsOf(ctx, client, from, to, o)
+	steps := ranges.Range{Path: folder, Step: ranges.LongestStep, AvoidRecent: o.Model == hogapi.ModelEvents && !o.ByTimestamp}
+	rest := steps.NotBegun(from.Truncate(time.Second), to.Truncate(time.Second)) // what was begun is billed already
+	if isContinued := rest.After(from); !rest.IsZero() && !(isContinued && d.yes) {
+		rows, err := d.rowsOf(ctx, client, rest, to, o)
 		if err != nil {
 			return err
 		}
@@ -121,7 +123,7 @@ func (d *download) run(ctx context.Context, folder string) error {
 			d.Note(rows + ". PostHog bills them like those of an export")
 		}
 		deed := fmt.Sprintf("download the %s from %s to %s UTC %s into %s: %s. PostHog bills them like those of an export",
-			o.Model, from.Format(clock), to.Format(clock), d.inProject(), term.Line(folder), rows)
+			o.Model, rest.Format(clock), to.Format(clock), d.inProject(), term.Line(folder), rows)
 		if isAgreed, err := d.agreed(ctx, d.changes, deed); !isAgreed {
 			return err
 		}
