@@ -340,7 +340,7 @@ func TestCredentialsEchoedInARefusalAreInNoError(t *testing.T) {
 				var seen []string
 				note := func(e any) { seen = append(seen, fmt.Sprintf("%+v", e)) }
 				client, mock := newTestClient(t, WithLogger(slog.New(slog.NewJSONHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))), WithHooks(Hooks{
-					OnTry: func(_ context.Context, e TryInfo) { note(e); note(e.Err) }, OnResult: func(_ context.Context, e ResultInfo) { note(e); note(e.Err) },
+					OnCall: func(_ context.Context, r CallRecord) { note(r); note(r.Err) },
 				}))
 				body := `{"type": "validation_error", "code": "invalid_input", "detail": "cannot log in with ` + echo(credential) + `!", "attr": "` + echo(credential) + `"}`
 				mock.RegisterNoResponder(func(*http.Request) (*http.Response, error) {

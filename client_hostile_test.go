@@ -396,7 +396,11 @@ func TestHTTP2RepeatsAreOurTries(t *testing.T) {
 				server.start(t)
 				var tries atomic.Int64
 				client := server.client(t, WithTryTimeout(2*time.Second), WithRetryPolicy(RetryPolicy{MaxTries: 2}), WithHooks(Hooks{
-					OnTry:   func(context.Context, TryInfo) { tries.Add(1) },
+					OnCall: func(_ context.Context, r CallRecord) {
+						if !r.Ended {
+							tries.Add(1)
+						}
+					},
 					OnBatch: func(BatchInfo) { tries.Add(1) },
 				}))
 				for call, do := range onceCalls() { // with a body and without

@@ -190,10 +190,8 @@ func TestNothingPrintsASecret(t *testing.T) {
 		return []Option{
 			WithLogger(slog.New(slog.NewJSONHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))),
 			WithHooks(Hooks{
-				OnTry:    func(ctx context.Context, e TryInfo) { tell(e); tell(ctx) },
-				OnRetry:  func(_ context.Context, e RetryInfo) { tell(e) },
-				OnResult: func(_ context.Context, e ResultInfo) { tell(e) },
-				OnBatch:  func(e BatchInfo) { tell(e) },
+				OnCall:  func(ctx context.Context, r CallRecord) { tell(r); tell(ctx) },
+				OnBatch: func(e BatchInfo) { tell(e) },
 			}),
 		}
 	}

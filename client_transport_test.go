@@ -62,7 +62,11 @@ func TestTrapT07FailingNeighbourLeavesConnectionsAlone(t *testing.T) {
 			w.WriteHeader(http.StatusServiceUnavailable)
 		}
 		_, _ = io.WriteString(w, `{}`)
-	}), WithHooks(Hooks{OnRetry: func(ctx context.Context, _ RetryInfo) { ctx.Value(giveUp{}).(context.CancelFunc)() }}))
+	}), WithHooks(Hooks{OnCall: func(ctx context.Context, r CallRecord) {
+		if r.Retry != "" {
+			ctx.Value(giveUp{}).(context.CancelFunc)()
+		}
+	}}))
 	dials := countDials(transport)
 	meet, fail := WithQuery(url.Values{"meet": {"1"}}), WithQuery(url.Values{"fail": {"1"}})
 	neighbour := func() { // its calls end in the wait for the next try
@@ -332,7 +336,11 @@ func TestStaleConnectionIsTriedAgain(t *testing.T) {
 	var batches, reads int64 // one lane: one at a time
 	client := newFakeClient(t, transport, WithRegion(""), WithBaseURL("http://"+server.address), WithHooks(Hooks{
 		OnBatch: func(BatchInfo) { batches++ },
-		OnTry:   func(context.Context, TryInfo) { reads++ },
+		OnCall: func(_ context.Context, r CallRecord) {
+			if !r.Ended {
+				reads++
+			}
+		},
 	}))
 	capture, err := client.NewCapture(&CaptureOptions{Rate: RateUnlimited, Delivery: DeliveryOptions{Compression: CompressionNone, Protocol: ProtocolBatch, Tuning: Tuning{Lanes: 1, NoPreflight: true}}})
 	require.NoError(t, err)

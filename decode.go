@@ -162,20 +162,15 @@ func (x *exchange) observeTry(ctx context.Context, t *httptry.Try) {
 		attrs = append(attrs, slog.Int64("bytes_read", cost.BytesRead), slog.Int64("budget_left", cost.BudgetLeft))
 	}
 	c.log(ctx, slog.LevelDebug, "hogapi: try", info, t.Err, attrs...)
-	c.hook(ctx, c.hooks.OnTry != nil, func() {
-		c.hooks.OnTry(ctx, TryInfo{CallInfo: info, StatusCode: t.Status, Err: t.Err, Duration: t.Duration, Cost: QueryCost(cost)})
-	})
-	if !t.Retry {
-		return
+	record := CallRecord{CallInfo: info, StatusCode: t.Status, Err: t.Err, Duration: t.Duration, Cost: QueryCost(cost)}
+	if t.Retry {
+		record.Retry, record.Wait = "no answer", t.Wait
+		if t.Status != 0 {
+			record.Retry = fmt.Sprintf("status %d", t.Status)
+		}
+		c.log(ctx, slog.LevelWarn, "hogapi: retry", info, nil, slog.String("reason", record.Retry), slog.Duration("wait", t.Wait))
 	}
-	reason := "no answer"
-	if t.Status != 0 {
-		reason = fmt.Sprintf("status %d", t.Status)
-	}
-	c.log(ctx, slog.LevelWarn, "hogapi: retry", info, nil, slog.String("reason", reason), slog.Duration("wait", t.Wait))
-	c.hook(ctx, c.hooks.OnRetry != nil, func() {
-		c.hooks.OnRetry(ctx, RetryInfo{CallInfo: info, StatusCode: t.Status, Reason: reason, Wait: t.Wait})
-	})
+	c.tell(ctx, record)
 }
 
 func (x *exchange) observeResult(ctx context.Context, err error) {
@@ -184,9 +179,11 @@ func (x *exchange) observeResult(ctx context.Context, err error) {
 	if err != nil { // the caller gets the error and decides: another endpoint may follow, or another look
 		c.log(ctx, slog.LevelDebug, "hogapi: failed", info, err, slog.Int("status", x.Status), slog.Duration("duration", took))
 	}
-	c.hook(ctx, c.hooks.OnResult != nil, func() {
-		c.hooks.OnResult(ctx, ResultInfo{CallInfo: info, StatusCode: x.Status, Err: err, Duration: took})
-	})
+	c.tell(ctx, CallRecord{CallInfo: info, StatusCode: x.Status, Err: err, Duration: took, Ended: true})
+}
+
+func (c *core) tell(ctx context.Context, r CallRecord) {
+	c.hook(ctx, c.hooks.OnCall != nil, func() { c.hooks.OnCall(ctx, r) })
 }
 
 // completed is an answer that can check itself: other JSON, such as {} or null, decodes without an error.

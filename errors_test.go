@@ -173,14 +173,12 @@ func TestPanicInAHook(t *testing.T) {
 			panic("secret text")
 		}
 		hooks := Hooks{
-			OnTry:    func(_ context.Context, e TryInfo) { tell("try", e.CallInfo) },
-			OnRetry:  func(_ context.Context, e RetryInfo) { tell("retry", e.CallInfo) },
-			OnResult: func(_ context.Context, e ResultInfo) { tell("result", e.CallInfo) },
+			OnCall: func(_ context.Context, r CallRecord) { tell(r.Retry, r.CallInfo) },
 		}
 		client := newFakeClient(t, newScript(answers(503, ""), answers(200, "")), WithHooks(hooks), WithLogger(slog.New(slog.NewTextHandler(&log, nil))))
 		require.NoError(t, get(t.Context(), client))
-		require.Equal(t, []string{"try1", "retry1", "try2", "result2"}, told)
-		require.Equal(t, 4, strings.Count(log.String(), "a hook panicked"))
+		require.Equal(t, []string{"status 5031", "2", "2"}, told)
+		require.Equal(t, 3, strings.Count(log.String(), "a hook panicked"))
 		require.NotContains(t, log.String(), "secret text")
 	})
 }
@@ -188,9 +186,7 @@ func TestPanicInAHook(t *testing.T) {
 // Each hook receives its events, and a transport receives the CallInfo of each try.
 func TestHookEvents(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var tries []TryInfo
-		var retries []RetryInfo
-		var results []ResultInfo
+		var tries, results []CallRecord
 		var infos []CallInfo
 		slow := func(then step) step {
 			return func(r *http.Request) (*http.Response, error) {
@@ -202,9 +198,13 @@ func TestHookEvents(t *testing.T) {
 			}
 		}
 		client := newFakeClient(t, newScript(slow(answers(503, "", "Retry-After", "2")), slow(fails(errCut)), slow(answers(404, ""))), WithHooks(Hooks{
-			OnTry:    func(_ context.Context, e TryInfo) { tries = append(tries, e) },
-			OnRetry:  func(_ context.Context, e RetryInfo) { retries = append(retries, e) },
-			OnResult: func(_ context.Context, e ResultInfo) { results = append(results, e) },
+			OnCall: func(_ context.Context, r CallRecord) {
+				if r.Ended {
+					results = append(results, r)
+				} else {
+					tries = append(tries, r)
+				}
+			},
 		}))
 		start := time.Now()
 		err := client.call(t.Context(), endpoint(ops.BatchExportsGet, "x"), nil)
@@ -213,13 +213,14 @@ func TestHookEvents(t *testing.T) {
 			return CallInfo{Op: ops.BatchExportsGet, Method: "GET", Route: "/batch_exports/{id}/", Tries: try}
 		}
 		require.Equal(t, []CallInfo{info(1), info(2), info(3)}, infos)
-		require.Equal(t, []TryInfo{
-			{CallInfo: info(1), StatusCode: 503, Duration: time.Second}, {CallInfo: info(2), Err: errCut, Duration: time.Second}, {CallInfo: info(3), StatusCode: 404, Duration: time.Second},
+		require.Len(t, tries, 3)
+		require.Equal(t, []CallRecord{
+			{CallInfo: info(1), StatusCode: 503, Duration: time.Second, Retry: "status 503", Wait: 2 * time.Second},
+			{CallInfo: info(2), Err: errCut, Duration: time.Second, Retry: "no answer", Wait: tries[1].Wait},
+			{CallInfo: info(3), StatusCode: 404, Duration: time.Second},
 		}, tries)
-		require.Len(t, retries, 2)
-		require.Equal(t, RetryInfo{CallInfo: info(1), StatusCode: 503, Reason: "status 503", Wait: 2 * time.Second}, retries[0])
-		require.Equal(t, "no answer", retries[1].Reason)
-		require.Equal(t, []ResultInfo{{CallInfo: info(3), StatusCode: 404, Err: err, Duration: time.Since(start)}}, results)
+		require.Positive(t, tries[1].Wait)
+		require.Equal(t, []CallRecord{{CallInfo: info(3), StatusCode: 404, Err: err, Duration: time.Since(start), Ended: true}}, results)
 
 		require.ErrorIs(t, client.ForProject("x").call(t.Context(), endpoint(ops.BatchExportsGet, "x"), nil), ErrInvalid)
 		require.Len(t, results, 1, "a call that is refused is none")

@@ -110,16 +110,20 @@ func ExampleWithReply() {
 	// Output: 200 application/json true
 }
 
-// Hooks see each try, each retry and each result; their Op is fit as a label of a metric.
+// A hook sees each try, each retry and each result; their Op is fit as a label of a metric.
 func ExampleWithHooks() {
 	server := hogapitest.New()
 	server.Script(ops.DashboardsList, hogapitest.Status(503))
 	options := append(server.ClientOptions(hogapitest.DefaultProject),
 		hogapi.WithRetryPolicy(hogapi.RetryPolicy{BaseDelay: time.Millisecond}),
 		hogapi.WithHooks(hogapi.Hooks{
-			OnRetry: func(_ context.Context, e hogapi.RetryInfo) { fmt.Println("retry:", e.Op, e.Reason) },
-			OnResult: func(_ context.Context, e hogapi.ResultInfo) {
-				fmt.Println("result:", e.Op, e.StatusCode, "tries", e.Tries)
+			OnCall: func(_ context.Context, r hogapi.CallRecord) {
+				switch {
+				case r.Ended:
+					fmt.Println("result:", r.Op, r.StatusCode, "tries", r.Tries)
+				case r.Retry != "":
+					fmt.Println("retry:", r.Op, r.Retry)
+				}
 			},
 		}))
 	client, err := hogapi.NewClient(options...)

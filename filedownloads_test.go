@@ -436,8 +436,7 @@ func shownOf(t *testing.T, s *storage) (shown string, reply Reply, err error) {
 	t.Helper()
 	var log bytes.Buffer
 	client := newFakeClient(t, s, WithLogger(slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))), WithRetryPolicy(RetryPolicy{MaxTries: 2}), WithHooks(Hooks{
-		OnTry:    func(_ context.Context, e TryInfo) { fmt.Fprintf(&log, "%+v", e) },
-		OnResult: func(_ context.Context, e ResultInfo) { fmt.Fprintf(&log, "%+v", e) },
+		OnCall: func(_ context.Context, r CallRecord) { fmt.Fprintf(&log, "%+v", r) },
 	}))
 	_, err = client.FileDownloads.Download(t.Context(), downloadA, fileA, io.Discard, nil, WithReply(&reply))
 	shown = fmt.Sprintf("%s %+v %s %v %+v %#v", log.String(), reply, reply.Body, err, err, err)

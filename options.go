@@ -254,12 +254,9 @@ type RetryPolicy struct {
 // Hooks are functions that observe calls and imports. Each may be nil, must be safe for concurrent use, and is called on
 // the goroutine that calls or sends, which waits for it. A panic in a hook is caught and logged.
 type Hooks struct {
-	OnTry    func(context.Context, TryInfo)    // after each try of a call
-	OnRetry  func(context.Context, RetryInfo)  // before the wait for the next try
-	OnResult func(context.Context, ResultInfo) // once, at the end of a call that was not refused before its first try
-
-	OnBatch      func(BatchInfo)      // after each batch of events was answered
-	OnCheckpoint func(CheckpointInfo) // after each checkpoint was saved
+	OnCall       func(context.Context, CallRecord) // after each try of a call, and once more when the call has ended
+	OnBatch      func(BatchInfo)                   // after each batch of events was answered
+	OnCheckpoint func(CheckpointInfo)              // after each checkpoint was saved
 }
 
 // CallInfo names a call. The errors and hooks of a call have it. It is also in the context of each request, for
@@ -287,14 +284,17 @@ func CallInfoFrom(ctx context.Context) (CallInfo, bool) {
 	return info, ok
 }
 
-// TryInfo is one try of a call.
-type TryInfo struct {
+// CallRecord is one try of a call or, with Ended, the whole call. A call that is refused before its first try has none.
+type CallRecord struct {
 	CallInfo
 
 	StatusCode int           // 0 if no answer came
-	Err        error         // the cause if no answer came
-	Duration   time.Duration // of this try
-	Cost       QueryCost     // of a query
+	Err        error         // the cause if no answer came; of the call if it has ended
+	Duration   time.Duration // of this try; of the call, waits included, if it has ended
+	Cost       QueryCost     // of a query's try
+	Retry      string        // why another try follows, such as "status 503" or "no answer"; otherwise empty
+	Wait       time.Duration // until that try
+	Ended      bool          // the call has ended
 }
 
 // QueryCost is what the answer to a query says about its cost.
@@ -302,24 +302,6 @@ type QueryCost struct {
 	BytesRead  int64 // by the query
 	BudgetLeft int64 // bytes that the project's queries may read; below 0 for a debt
 	IsKnown    bool  // the answer says it
-}
-
-// RetryInfo is a try that will be followed by another.
-type RetryInfo struct {
-	CallInfo
-
-	StatusCode int
-	Reason     string        // "status 503", "no answer", …
-	Wait       time.Duration // until the next try
-}
-
-// ResultInfo is the end of a call.
-type ResultInfo struct {
-	CallInfo
-
-	StatusCode int
-	Err        error
-	Duration   time.Duration // of the whole call, waits included
 }
 
 // BatchInfo is one answered request of an import.

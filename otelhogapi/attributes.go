@@ -80,7 +80,11 @@ func errorType(status int, err error) string {
 	return semconv.ErrorTypeOther.Value.AsString()
 }
 
-func (t *Telemetry) try(ctx context.Context, i hogapi.TryInfo) {
+func (t *Telemetry) call(ctx context.Context, i hogapi.CallRecord) {
+	if i.Ended {
+		t.result(ctx, i)
+		return
+	}
 	attributes := outcomeAttributes(append(callAttributes(i.CallInfo), t.server...), i.StatusCode, i.Err)
 	t.requestDuration.Record(ctx, i.Duration.Seconds(), metric.WithAttributes(attributes...))
 	name := i.Method
@@ -88,14 +92,12 @@ func (t *Telemetry) try(ctx context.Context, i hogapi.TryInfo) {
 		name += " " + i.Route
 	}
 	t.past(ctx, name, i.Duration, i.Tries, attributes, trace.WithSpanKind(trace.SpanKindClient))
+	if i.Retry != "" {
+		t.retryWait.Record(ctx, i.Wait.Seconds(), metric.WithAttributes(opKey.String(string(i.Op)), retryReasonKey.String(i.Retry)))
+	}
 }
 
-func (t *Telemetry) retry(ctx context.Context, i hogapi.RetryInfo) {
-	t.retryWait.Record(ctx, i.Wait.Seconds(), metric.WithAttributes(
-		opKey.String(string(i.Op)), retryReasonKey.String(i.Reason)))
-}
-
-func (t *Telemetry) result(ctx context.Context, i hogapi.ResultInfo) {
+func (t *Telemetry) result(ctx context.Context, i hogapi.CallRecord) {
 	attributes := outcomeAttributes(callAttributes(i.CallInfo), i.StatusCode, i.Err)
 	t.callDuration.Record(ctx, i.Duration.Seconds(), metric.WithAttributes(attributes...))
 	attributes = append(attributes, triesKey.Int(i.Tries))

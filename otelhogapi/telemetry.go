@@ -89,9 +89,7 @@ func (t *Telemetry) Hooks(ctx context.Context) hogapi.Hooks {
 	ctx = context.WithoutCancel(ctx)
 	link := trace.LinkFromContext(ctx)
 	return hogapi.Hooks{
-		OnTry:        t.try,
-		OnRetry:      t.retry,
-		OnResult:     t.result,
+		OnCall:       t.call,
 		OnBatch:      func(b hogapi.BatchInfo) { t.batch(ctx, link, b) },
 		OnCheckpoint: func(c hogapi.CheckpointInfo) { t.checkpointDuration.Record(ctx, c.Duration.Seconds()) },
 	}

@@ -328,7 +328,7 @@ func TestDocNamesEverything(t *testing.T) {
 	client := clientOf(t, server, hooks)
 	_, err := client.BatchExports.List(t.Context(), nil)
 	require.NoError(t, err)
-	hooks.OnRetry(t.Context(), hogapi.RetryInfo{Reason: "status 503"})
+	hooks.OnCall(t.Context(), hogapi.CallRecord{Retry: "status 503"})
 	hooks.OnBatch(hogapi.BatchInfo{Events: 1, Try: 2, StatusCode: 500})
 	hooks.OnCheckpoint(hogapi.CheckpointInfo{})
 	o.Progress(t.Context(), "history")(hogapi.Stats{Total: 1})

@@ -23,8 +23,8 @@ func TestTheServersEndpointsAreRemembered(t *testing.T) {
 			missing := 0
 			server := hogapitest.New(hogapitest.WithEra(era))
 			client := server.Client(t, hogapi.WithLogger(slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelInfo}))),
-				hogapi.WithHooks(hogapi.Hooks{OnResult: func(_ context.Context, i hogapi.ResultInfo) {
-					if i.Method == http.MethodPost && i.StatusCode == http.StatusNotFound {
+				hogapi.WithHooks(hogapi.Hooks{OnCall: func(_ context.Context, i hogapi.CallRecord) {
+					if i.Ended && i.Method == http.MethodPost && i.StatusCode == http.StatusNotFound {
 						missing++
 					}
 				}}))

@@ -98,7 +98,11 @@ func TestShortWaitsOfACall(t *testing.T) {
 	host.Script(ops.BatchExportsList, hogapitest.Repeat(3, hogapitest.Status(503)))
 	var waits []time.Duration
 	client := host.Server.Client(t, hogapi.WithHTTPClient(host.client), hogapi.WithBaseURL(host.url), hogapi.WithRetryPolicy(hogapi.RetryPolicy{BaseDelay: time.Millisecond, MaxDelay: time.Millisecond}),
-		hogapi.WithHooks(hogapi.Hooks{OnRetry: func(_ context.Context, r hogapi.RetryInfo) { waits = append(waits, r.Wait) }}))
+		hogapi.WithHooks(hogapi.Hooks{OnCall: func(_ context.Context, r hogapi.CallRecord) {
+			if r.Retry != "" {
+				waits = append(waits, r.Wait)
+			}
+		}}))
 	_, err := client.BatchExports.List(t.Context(), nil)
 	require.NoError(t, err)
 	require.Len(t, waits, 3)

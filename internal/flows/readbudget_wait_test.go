@@ -92,7 +92,11 @@ func TestHooksSeeTheCost(t *testing.T) {
 	b := newBudgeted(2, 10)
 	b.arrive(0, 2, nil)
 	var costs []hogapi.QueryCost
-	client := b.server.Client(t, hogapi.WithHooks(hogapi.Hooks{OnTry: func(_ context.Context, try hogapi.TryInfo) { costs = append(costs, try.Cost) }}))
+	client := b.server.Client(t, hogapi.WithHooks(hogapi.Hooks{OnCall: func(_ context.Context, r hogapi.CallRecord) {
+		if !r.Ended {
+			costs = append(costs, r.Cost)
+		}
+	}}))
 	v, err := history.Verify(t.Context(), client, b.receipt, nil)
 	require.NoError(t, err)
 	require.True(t, v.Complete())

@@ -76,7 +76,11 @@ func (w *watch) run(ctx context.Context) error {
 		return err
 	}
 	m := &monitor{watched: map[uuid.UUID]*watched{}, known: known, now: time.Now}
-	client, err := w.client(hogapi.WithHooks(hogapi.Hooks{OnTry: func(context.Context, hogapi.TryInfo) { m.calls.Add(1) }}), hogapi.WithLogger(w.Logger()))
+	client, err := w.client(hogapi.WithHooks(hogapi.Hooks{OnCall: func(_ context.Context, r hogapi.CallRecord) {
+		if !r.Ended {
+			m.calls.Add(1)
+		}
+	}}), hogapi.WithLogger(w.Logger()))
 	if err != nil {
 		return err
 	}
