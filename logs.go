@@ -91,11 +91,11 @@ type LogOptions struct {
 	MaxPages   int        // for AllLogs: a walk over more pages is an error; 0 means 10,000
 }
 
-const mostLogs = 500 // entries that the service puts on one page
+const maxLogs = 500 // entries that the service puts on one page
 
 func (o LogOptions) check() *InputError {
 	refusal := cmp.Or(
-		outgoing.Within("Limit", o.Limit, 1, mostLogs),
+		outgoing.Within("Limit", o.Limit, 1, maxLogs),
 		outgoing.Reversed("Before", o.Before, "After", o.After),
 		outgoing.Negative(map[string]int{"MaxPages": o.MaxPages}),
 	)
@@ -132,7 +132,7 @@ func (c *Client) logs(ctx context.Context, r request, o *LogOptions, options ...
 
 func (c *Client) allLogs(ctx context.Context, r request, o *LogOptions, options ...CallOption) iter.Seq2[LogEntry, error] {
 	selected := orDefault(o)
-	selected.Limit = cmp.Or(selected.Limit, mostLogs)
+	selected.Limit = cmp.Or(selected.Limit, maxLogs)
 	return pages.Log[LogEntry]{
 		Fetch: func(before time.Time) ([]LogEntry, error) {
 			older := selected

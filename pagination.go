@@ -67,13 +67,13 @@ type CursorOptions struct {
 	Prefetch int    // 1 or more fetches the next page while the reader works on this one
 }
 
-// mostPrefetch bounds the calls that a walk has under way, and the pages that it holds.
-const mostPrefetch = 32
+// maxPrefetch bounds the calls that a walk has under way, and the pages that it holds.
+const maxPrefetch = 32
 
 func (o ListOptions) check() *InputError {
 	return cmp.Or(
 		outgoing.Within("Limit", o.Limit, 1, httptry.MaxRows),
-		outgoing.Within("Prefetch", o.Prefetch, 1, mostPrefetch),
+		outgoing.Within("Prefetch", o.Prefetch, 1, maxPrefetch),
 		outgoing.Negative(map[string]int{"Offset": o.Offset, "MaxPages": o.MaxPages}),
 	)
 }
@@ -85,7 +85,7 @@ func (o CursorOptions) check() *InputError {
 	if _, err := pages.Start(o.Cursor); err != nil {
 		return outgoing.Refuse("Cursor", "", "a cursor, or the Next of a page: "+err.Error())
 	}
-	return cmp.Or(outgoing.Within("Prefetch", o.Prefetch, 1, mostPrefetch), outgoing.Negative(map[string]int{"MaxPages": o.MaxPages}))
+	return cmp.Or(outgoing.Within("Prefetch", o.Prefetch, 1, maxPrefetch), outgoing.Negative(map[string]int{"MaxPages": o.MaxPages}))
 }
 
 func (p *OffsetPage[T]) decodeRows(ctx context.Context, body []byte) (err error) {

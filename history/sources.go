@@ -254,36 +254,6 @@ func originOf(ev *event.Event) event.Position {
 // Skip returns the error with which a mapping leaves a record out on purpose: see [Map].
 func Skip(reason string) error { return &event.SkipError{Reason: reason} }
 
-// Paged returns a source that calls read for one page after another, such as rows of a table or answers
-// of an API. read gets the position after which the page begins: first the zero position, then upTo of the page
-// before; a run that resumes begins with the position of an event. read returns the events after that position,
-// oldest first, and the position where the next page begins. At the end, it returns no events, with the zero
-// position or the position that it was given. An error ends the import, and so does a position that comes again
-// or, within one Key, has a smaller Offset than the one before it.
-//
-// Every event needs a Position from which read can continue, such as the name of the table and the unique key of
-// its row. The query must order rows by that key or, if keys are not in the order of time, by time and key, with
-// both in the Position. A query that continues after an id but orders by time skips rows, and this package cannot
-// notice it. If each event of a page has a UUID or is a [BadEvent], all events of the page may lack a Position.
-// They then get upTo, and the page is one record, which is read again after a stop.
-//
-//	read := func(ctx context.Context, after hogapi.Position) ([]hogapi.Event, hogapi.Position, error) {
-//		// SELECT … FROM orders WHERE id > after.Offset ORDER BY id LIMIT 1000
-//		// the Position of a row is hogapi.Position{Key: "orders", Offset: id}
-//	}
-//	source := Paged("orders", read)
-func Paged(name string, read func(ctx context.Context, after event.Position) (events []event.Event, upTo event.Position, err error)) Source {
-	if read == nil {
-		return Func(name, nil) // the import refuses it
-	}
-	keyOf := func(ev *event.Event) (key *event.Position, isFree bool) {
-		return &ev.Position, ev.UUID != uuid.Nil || ev.Inside(inside.Key{}).Bad != nil
-	}
-	return Func(name, pages.Keyed[event.Event, event.Position]{Read: read, KeyOf: keyOf, GoesBack: func(from, to event.Position) bool {
-		return wire.GoesBack(to, from)
-	}}.All)
-}
-
 // Concat returns a source that reads several sources, one after another. So one import, with one ID, one
 // checkpoint and one receipt, sends the events of all. An event has the same uuid as in an import of its source
 // alone with the same ID. Sources that derive uuids from positions must not share positions: for example, two

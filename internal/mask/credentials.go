@@ -64,9 +64,9 @@ func looksSecret(name string) bool {
 	return name != "tokenuri" && slices.ContainsFunc(secretWords, holds)
 }
 
-// leastSecret is the least length of a credential to search for: shorter texts occur in too many
+// minSecret is the smallest length of a credential to search for: shorter texts occur in too many
 // words.
-const leastSecret = 4
+const minSecret = 4
 
 // Credentials returns the credentials in a JSON body, which it finds by key names, and their
 // secretParts.
@@ -84,7 +84,7 @@ func Credentials(body []byte) []string {
 				return
 			}
 			for _, part := range secretParts(v) {
-				if len(part) >= leastSecret {
+				if len(part) >= minSecret {
 					found[part] = true
 				}
 			}
@@ -111,7 +111,7 @@ func HeaderCredentials(h http.Header) (found []string) {
 		for _, value := range values {
 			found = append(found, value)
 			for _, part := range strings.FieldsFunc(value, func(r rune) bool { return strings.ContainsRune(" ;=", r) }) {
-				if len(part) > 2*leastSecret { // shorter parts are names
+				if len(part) > 2*minSecret { // shorter parts are names
 					found = append(found, part)
 				}
 			}

@@ -12,15 +12,15 @@ import (
 
 // Limits for hiding keys and keeping texts.
 const (
-	LeastOfKey = 8        // a shorter prefix of a key is not hidden
-	MostHeader = 64 << 10 // bytes kept of a failed call's header
-	mostText   = 4 << 10  // bytes kept of an error's text
+	MinOfKey  = 8        // a shorter prefix of a key is not hidden
+	MaxHeader = 64 << 10 // bytes kept of a failed call's header
+	maxText   = 4 << 10  // bytes kept of an error's text
 )
 
 // Bytes masks keys that a server may have echoed in text: whole or cut short, plain or escaped for
 // JSON or URLs. It reads the text once.
 func Bytes(text []byte, keys []string) []byte {
-	mayEcho := func(key string) bool { return bytes.Contains(text, []byte(key[:min(len(key), LeastOfKey)])) }
+	mayEcho := func(key string) bool { return bytes.Contains(text, []byte(key[:min(len(key), MinOfKey)])) }
 	if !bytes.ContainsAny(text, `%\`) && !slices.ContainsFunc(keys, mayEcho) {
 		return text // nearly always
 	}
@@ -38,7 +38,7 @@ func Bytes(text []byte, keys []string) []byte {
 			continue
 		}
 		for _, key := range keys {
-			if matched, size := echo(text[i:], key); matched > 0 && matched >= min(len(key), LeastOfKey) {
+			if matched, size := echo(text[i:], key); matched > 0 && matched >= min(len(key), MinOfKey) {
 				out = append(append(out, text[kept:i]...), Redacted...)
 				kept = i + size
 				i = kept - 1
@@ -108,7 +108,7 @@ func Text(s string, keys []string) string { return string(Bytes([]byte(s), keys)
 // Header returns the part of a failed call's header that is kept: without keys, and of limited
 // size.
 func Header(h http.Header, keys []string) http.Header {
-	kept, left := http.Header{}, MostHeader
+	kept, left := http.Header{}, MaxHeader
 	for name, values := range h {
 		shown := name
 		if len(name) <= left {

@@ -28,11 +28,11 @@ func TestBytes(t *testing.T) {
 		{testPersonalKey, Redacted},
 		{"a" + testPersonalKey + testProjectKey + "b", "a" + Redacted + Redacted + "b"},
 		{"cut " + testPersonalKey[:len(testPersonalKey)-1], "cut " + Redacted},
-		{"cut " + testProjectKey[:LeastOfKey], "cut " + Redacted},
-		{"cut " + testProjectKey[:LeastOfKey-1], "cut " + testProjectKey[:LeastOfKey-1]},
+		{"cut " + testProjectKey[:MinOfKey], "cut " + Redacted},
+		{"cut " + testProjectKey[:MinOfKey-1], "cut " + testProjectKey[:MinOfKey-1]},
 		{"phx_", "phx_"},
 		{`{"a":{"b":"` + escaped(testPersonalKey) + `"}}`, `{"a":{"b":"` + Redacted + `"}}`},
-		{"x" + escaped(testProjectKey[:LeastOfKey]), "x" + Redacted},
+		{"x" + escaped(testProjectKey[:MinOfKey]), "x" + Redacted},
 		{strings.ToUpper(escaped("_")), strings.ToUpper(escaped("_"))},
 		{`p\u0068` + testPersonalKey[2:] + "!", Redacted + "!"},
 	} {
@@ -59,7 +59,7 @@ func TestBytes(t *testing.T) {
 	}
 	for cut := range len(testPersonalKey) {
 		body := bytes.Repeat([]byte(testPersonalKey), 3)[:2*len(testPersonalKey)+cut]
-		require.NotContains(t, string(Bytes(body, keys)), testPersonalKey[:LeastOfKey])
+		require.NotContains(t, string(Bytes(body, keys)), testPersonalKey[:MinOfKey])
 	}
 }
 
@@ -68,7 +68,7 @@ func TestHeader(t *testing.T) {
 	keys := []string{testPersonalKey}
 	kept := Header(http.Header{"X-A": {"a " + testPersonalKey, "b"}, testPersonalKey: {"c"}}, keys)
 	require.Equal(t, http.Header{"X-A": {"a " + Redacted, "b"}, Redacted: {"c"}}, kept)
-	kept = Header(http.Header{"X-A": {strings.Repeat("x", MostHeader), "b"}}, keys)
+	kept = Header(http.Header{"X-A": {strings.Repeat("x", MaxHeader), "b"}}, keys)
 	require.Equal(t, http.Header{"X-A": {"b"}}, kept)
 }
 
@@ -81,18 +81,18 @@ func TestError(t *testing.T) {
 	hidden := Error(showing, []string{testPersonalKey})
 	require.NotErrorIs(t, hidden, plain)
 	require.EqualError(t, hidden, `malformed answer "`+Redacted+`": cut off`)
-	require.Len(t, Error(errors.New(strings.Repeat("x", 1<<20)), nil).Error(), mostText)
+	require.Len(t, Error(errors.New(strings.Repeat("x", 1<<20)), nil).Error(), maxText)
 }
 
 // Hiding keys costs little, even in long texts and headers full of beginnings of escaped keys.
 func TestHidingIsCheap(t *testing.T) {
 	keys := []string{testPersonalKey, testProjectKey}
-	for _, begins := range []string{`\u00`, "%70%68", testPersonalKey[:LeastOfKey-1], testPersonalKey} {
+	for _, begins := range []string{`\u00`, "%70%68", testPersonalKey[:MinOfKey-1], testPersonalKey} {
 		text, begin := strings.Repeat(begins, 1<<20/len(begins)), time.Now()
 		many := slices.Repeat([]string{text[:64]}, len(text)/64)
 		kept := fmt.Sprint(Header(http.Header{"X-Many": many, "X-Request-Id": many}, keys))
-		require.LessOrEqual(t, len(kept), MostHeader+MostHeader/8)
-		require.NotContains(t, kept+Text(text, keys), testPersonalKey[:LeastOfKey])
+		require.LessOrEqual(t, len(kept), MaxHeader+MaxHeader/8)
+		require.NotContains(t, kept+Text(text, keys), testPersonalKey[:MinOfKey])
 		require.Less(t, time.Since(begin), time.Minute, begins) // on any machine: a square of the length takes far longer
 	}
 }

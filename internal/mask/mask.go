@@ -55,7 +55,7 @@ func OneLine(s string) string {
 // Brief returns the beginning of an error's text. It may end within a character.
 func Brief(err error) string {
 	text := err.Error()
-	return text[:min(len(text), mostText)]
+	return text[:min(len(text), maxText)]
 }
 
 // HoldsURL reports whether JSON may contain a URL or a URL's query.

@@ -43,8 +43,8 @@ func NewMark(t time.Time, parts ...string) Mark {
 // logTick is the resolution of the service's log times.
 const logTick = time.Microsecond
 
-// mostAtOneTime limits the entries with equal times that a walk remembers.
-const mostAtOneTime = 10_000
+// maxAtOneTime limits the entries with equal times that a walk remembers.
+const maxAtOneTime = 10_000
 
 var (
 	errIgnoredBefore = errors.New("the service ignores Before: it gave entries that are not earlier")
@@ -113,7 +113,7 @@ func (w *logWalk[E]) step(n int) ([]logged[E], error) {
 		return nil, err
 	}
 	switch {
-	case len(fresh) > 0 && n > cmp.Or(w.MaxPages, mostPages):
+	case len(fresh) > 0 && n > cmp.Or(w.MaxPages, maxPages):
 		return nil, ErrPageLimit
 	case len(fresh) == 0 && len(entries) > 0 && len(entries) >= w.most:
 		return nil, w.endsHere(len(entries))
@@ -125,7 +125,7 @@ func (w *logWalk[E]) step(n int) ([]logged[E], error) {
 		}
 		return fresh, errNoTimes
 	}
-	if len(w.seen) > mostAtOneTime {
+	if len(w.seen) > maxAtOneTime {
 		return fresh, tooManyAtOnce(len(w.seen))
 	}
 	return fresh, nil

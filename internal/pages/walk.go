@@ -1,7 +1,6 @@
 // Package pages walks paged lists: it follows the service's links with guards against loops,
 // prefetches in order, and checks that a counted list was seen whole. It walks logs, which have no
-// links, by time, and pages of events by key. The caller defines the pages, the fetching and the
-// errors.
+// links, by time. The caller defines the pages, the fetching and the errors.
 package pages
 
 import (
@@ -18,7 +17,7 @@ import (
 	"github.com/hogapi/hogapi/internal/mask"
 )
 
-const mostPages = 10_000
+const maxPages = 10_000
 
 // ErrPageLimit ends a walk over too many pages.
 var ErrPageLimit = errors.New("the page limit is reached; raise MaxPages or continue here")
@@ -137,7 +136,7 @@ type digest [sha256.Size]byte
 // page fetches the n-th page of a walk and returns the start of the next one, or nil after the
 // last. It remembers cursors as digests, since a server can make them long. With an error of rows, the page is there.
 func (w Walk[T, P]) page(ctx context.Context, ahead *lookahead[T, P], n int, at Place, seen map[digest]bool) (p P, next *Place, err error) {
-	if n > cmp.Or(w.MaxPages, mostPages) {
+	if n > cmp.Or(w.MaxPages, maxPages) {
 		return p, nil, ErrPageLimit
 	}
 	if ahead != nil {
@@ -300,8 +299,8 @@ var ErrRepeatedLink = errors.New("the service's link to the next page does not l
 
 var errHasKey = errors.New("the cursor holds an API key")
 
-// longestCursor is far above the service's cursors of about 60 bytes.
-const longestCursor = 4 << 10
+// maxCursor is far above the service's cursors of about 60 bytes.
+const maxCursor = 4 << 10
 
 // Place is the start of a page. Its zero value is the start of a list.
 type Place struct {
@@ -370,7 +369,7 @@ func CursorIn(link string) (string, error) {
 		return "", errors.New("the service's link to the next page has no cursor")
 	case mask.HasKey(cursor):
 		return "", errHasKey // a server may repeat any part of a request, and errors have the cursor
-	case len(cursor) > longestCursor:
+	case len(cursor) > maxCursor:
 		return "", errors.New("the service's link to the next page has a cursor of over 4 KiB")
 	default:
 		return cursor, nil

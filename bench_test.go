@@ -1,0 +1,78 @@
+package hogapi
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+)
+
+// BenchmarkRuns reads 2,000 runs in 20 pages, with this package and with net/http and encoding/json alone.
+func BenchmarkRuns(b *testing.B) {
+	const pages, rows = 20, 100
+	var body [pages]string
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var n int
+		_, _ = fmt.Sscan(r.URL.Query().Get("cursor"), &n)
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = w.Write([]byte(body[n]))
+	}))
+	defer server.Close()
+	for n := range body {
+		next := "null"
+		if n+1 < pages {
+			next = fmt.Sprintf(`"%s/x/?cursor=%d"`, server.URL, n+1)
+		}
+		all := make([]string, rows)
+		for i := range all {
+			all[i] = fmt.Sprintf(`{"id":%q,"batch_export":%q,"status":"Completed","data_interval_start":"2026-11-01T00:00:00Z","data_interval_end":"2026-11-01T01:00:00Z",`+
+				`"records_completed":12345,"records_total_count":12345,"latest_error":null,"cursor":null,"created_at":"2026-11-01T01:00:00.123456Z",`+
+				`"last_updated_at":"2026-11-01T01:01:00.123456Z","finished_at":"2026-11-01T01:01:00Z","backfill":null,"bytes_exported":1234567}`, uuid.New(), exportA)
+		}
+		body[n] = `{"next":` + next + `,"previous":null,"results":[` + strings.Join(all, ",") + `]}`
+	}
+	client, err := NewClient(WithBaseURL(server.URL), WithProject("1"), WithPersonalAPIKey(testPersonalKey))
+	require.NoError(b, err)
+	b.Run("ours", func(b *testing.B) {
+		for b.Loop() {
+			n := 0
+			for _, err := range client.Runs.All(b.Context(), exportA, nil) {
+				require.NoError(b, err)
+				n++
+			}
+			require.Equal(b, pages*rows, n)
+		}
+	})
+	b.Run("plain", func(b *testing.B) {
+		for b.Loop() {
+			n, next := 0, server.URL+"/api/projects/1/batch_exports/"+exportA.String()+"/runs/"
+			for next != "" {
+				request, _ := http.NewRequestWithContext(b.Context(), http.MethodGet, next, nil)
+				request.Header.Set("Authorization", "Bearer "+testPersonalKey)
+				resp, err := http.DefaultClient.Do(request)
+				require.NoError(b, err)
+				var page CursorPage[Run]
+				require.NoError(b, json.NewDecoder(resp.Body).Decode(&page))
+				require.NoError(b, resp.Body.Close())
+				for range page.Results {
+					require.NoError(b, nil)
+					n++
+				}
+				next = ""
+				if page.Next != nil {
+					u, _ := url.Parse(*page.Next)
+					next = u.String()
+				}
+			}
+			require.Equal(b, pages*rows, n)
+		}
+	})
+	http.DefaultClient.CloseIdleConnections()
+	client.CloseIdleConnections()
+}
