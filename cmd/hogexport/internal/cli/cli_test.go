@@ -589,19 +589,19 @@ func TestGapsThatAreLeftOfSeveralExports(t *testing.T) {
 // What a plan says about rows that come twice, about its deadline, and about a second prefix.
 func TestTextsOfAPlan(t *testing.T) {
 	t.Parallel()
-	planned := time.Date(2026, 11, 26, 12, 0, 0, 0, time.UTC)
+	made := time.Date(2026, 11, 26, 12, 0, 0, 0, time.UTC)
 	text := func(schedule string, steps ...coverage.Step) string {
 		var out strings.Builder
 		for i := range steps {
 			steps[i].State, steps[i].Intervals = coverage.StepPlanned, 1
 		}
-		printPlan(&out, &coverage.Plan{Name: "x", Schedule: schedule, PlannedAt: planned, AgeLine: 5 * 24 * time.Hour, Steps: steps})
+		printPlan(&out, &coverage.Plan{Name: "x", Schedule: schedule, PlannedAt: made, AgeLine: 5 * 24 * time.Hour, Steps: steps})
 		return strings.Join(strings.Fields(out.String()), " ")
 	}
 	rows := int64(1234)
-	young := coverage.Step{Action: coverage.ActionBackfill, Start: planned.Add(-4 * time.Hour), End: planned.Add(-3 * time.Hour), Rows: coverage.RowsAsScheduled}
+	young := coverage.Step{Action: coverage.ActionBackfill, Start: made.Add(-4 * time.Hour), End: made.Add(-3 * time.Hour), Rows: coverage.RowsAsScheduled}
 	second := coverage.Step{
-		Action: coverage.ActionSecondExport, Start: planned.AddDate(0, 0, -8), End: planned.AddDate(0, 0, -7), Rows: coverage.RowsByTimestamp, Estimate: &rows,
+		Action: coverage.ActionSecondExport, Start: made.AddDate(0, 0, -8), End: made.AddDate(0, 0, -7), Rows: coverage.RowsByTimestamp, Estimate: &rows,
 		Prefix: "p/repair/", Note: "writes to p/repair/, by timestamp",
 	}
 	got := text("hour of events to AwsS3, UTC 0 0", second, young)
@@ -616,13 +616,15 @@ func TestTextsOfAPlan(t *testing.T) {
 	oldPlan.Steps[0].State, oldPlan.Steps[1].State = coverage.StepPlanned, coverage.StepPlanned
 	leaveByTimestamp(oldPlan)
 	assert.Equal(t, []coverage.StepState{coverage.StepLeft, coverage.StepPlanned}, []coverage.StepState{oldPlan.Steps[0].State, oldPlan.Steps[1].State}, "--yes makes no second export")
+	oldPlan.Steps[0].State, oldPlan.Steps[1].Estimate = coverage.StepPlanned, new(int64(7))
+	assert.Equal(t, "Project 1: 1 backfill of about 7 rows, 1 second export of up to 1,234 rows by timestamp. Carry out?", question([]planned{{Plan: oldPlan}}, "1"))
 	second.Estimate = nil
 	says(t, text("hour of events to AwsS3, UTC 0 0", second), "Rows that come twice: nobody knows how many, if both")
 	second.Result = "done"
 	says(t, text("hour of events to AwsS3, UTC 0 0", second), "done; its prefix: p/repair/")
 	says(t, text("hour of events to AwsS3, UTC 0 0", young), "Rows that come twice: none; a backfill replaces")
 
-	day := coverage.Step{Action: coverage.ActionBackfill, Start: planned.Add(-132 * time.Hour), End: planned.Add(-108 * time.Hour), Rows: coverage.RowsAsScheduled}
+	day := coverage.Step{Action: coverage.ActionBackfill, Start: made.Add(-132 * time.Hour), End: made.Add(-108 * time.Hour), Rows: coverage.RowsAsScheduled}
 	says(t, text("day of events to BigQuery, UTC 0 0", day), "Begin before 2026-11-27 00:00 UTC: from then on, the gap from 2026-11-21 00:00 is more than 5 days old")
 	assert.NotContains(t, text("day of persons to BigQuery, UTC 0 0", day), "Begin before")
 	says(t, text("day of persons to BigQuery, UTC 0 0", day), "(00000000, day of persons to BigQuery)", "Rows that come twice: none, since the table keeps one row of each person")

@@ -52,52 +52,69 @@ func takeByTimestamp(plan *coverage.Plan) {
 	}
 }
 
+// tally counts steps of one kind, and their rows.
+type tally struct {
+	steps     int
+	rows      int64
+	isUnknown bool // rows
+}
+
+func (t *tally) add(s *coverage.Step) {
+	t.steps++
+	if t.isUnknown = t.isUnknown || s.Estimate == nil; !t.isUnknown {
+		t.rows += *s.Estimate
+	}
+}
+
+// text is such as "2 backfills of about 10 rows".
+func (t *tally) text(noun, about string) string {
+	text := plural(t.steps, noun)
+	if !t.isUnknown {
+		text += " of " + about + " " + page.Plural(t.rows, "row", "rows")
+	}
+	return text
+}
+
 // question says in one sentence what the steps of some plans do.
 func question(plans []planned, project string) string {
-	kinds := map[coverage.Action]int{}
-	old, rows, isKnown, mergesAll := 0, int64(0), true, true
-	young, isYoungKnown := int64(0), true
+	var cancels, young, old, second, unpauses tally
+	mergesAll := true
 	for _, plan := range plans {
-		for _, s := range plan.Steps {
+		for i := range plan.Steps {
+			s := &plan.Steps[i]
 			switch {
 			case !slices.Contains(left, s.State):
-			case s.Action == coverage.ActionBackfill && s.Rows == coverage.RowsByTimestamp:
-				old++
+			case s.Action == coverage.ActionBackfill && isByTimestamp(s):
+				old.add(s)
 				mergesAll = mergesAll && plan.MergesByUUID
-				if isKnown = isKnown && s.Estimate != nil; isKnown {
-					rows += *s.Estimate
-				}
 			default:
-				kinds[s.Action]++
-				if isYoungKnown = isYoungKnown && (s.Action != coverage.ActionBackfill || s.Estimate != nil); s.Estimate != nil {
-					young += *s.Estimate
+				to, isKnown := map[coverage.Action]*tally{
+					coverage.ActionCancel: &cancels, coverage.ActionBackfill: &young, coverage.ActionSecondExport: &second, coverage.ActionUnpause: &unpauses,
+				}[s.Action]
+				if isKnown {
+					to.add(s)
 				}
 			}
 		}
 	}
 	var parts []string
-	for _, action := range []coverage.Action{coverage.ActionCancel, coverage.ActionBackfill, coverage.ActionSecondExport, coverage.ActionUnpause} {
-		if n := kinds[action]; n > 0 {
-			text := plural(n, map[coverage.Action]string{
-				coverage.ActionCancel: "cancel", coverage.ActionBackfill: "backfill", coverage.ActionSecondExport: "second export", coverage.ActionUnpause: "unpause",
-			}[action])
-			if action == coverage.ActionBackfill && isYoungKnown {
-				text += " of about " + page.Plural(young, "row", "rows")
-			}
+	add := func(t *tally, text string) {
+		if t.steps > 0 {
 			parts = append(parts, text)
 		}
 	}
-	if old > 0 {
-		text := plural(old, "backfill") + " BY TIMESTAMP: "
-		switch {
-		case mergesAll:
-		case isKnown:
-			text += "up to " + progress.Number(rows) + " rows come twice, "
-		default:
-			text += "nobody knows how many rows come twice, "
-		}
-		parts = append(parts, text+"rows that arrived late do not come")
+	add(&cancels, plural(cancels.steps, "cancel"))
+	add(&young, young.text("backfill", "about"))
+	add(&second, second.text("second export", "up to")+" by timestamp")
+	add(&unpauses, plural(unpauses.steps, "unpause"))
+	twice := "up to " + page.Plural(old.rows, "row", "rows") + " come twice, "
+	switch {
+	case mergesAll:
+		twice = ""
+	case old.isUnknown:
+		twice = "nobody knows how many rows come twice, "
 	}
+	add(&old, plural(old.steps, "backfill")+" BY TIMESTAMP: "+twice+"rows that arrived late do not come")
 	return fmt.Sprintf("Project %s: %s. Carry out?", project, strings.Join(parts, ", "))
 }
 
