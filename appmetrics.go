@@ -180,7 +180,7 @@ type ErrorDetailsOptions struct {
 	JobID    string // of a historical export
 }
 
-// AppMetricsService reads the metrics of apps, which are plugin configurations, and of batch exports: [Client.AppMetrics].
+// AppMetricsService is [Client.AppMetrics]: the metrics of apps, which are plugin configurations, and of batch exports.
 // Servers since about the middle of 2026 return [ErrUnsupported]; [RunsService.Counts] works on every server.
 type AppMetricsService service
 
@@ -220,8 +220,8 @@ func (s *AppMetricsService) HistoricalExports(
 	return askRows[HistoricalExport](ctx, s.client, r, options, "results")
 }
 
-// HistoricalExport returns one historical export with its counts. For an unknown job, the service answers with status
-// 500. GET /app_metrics/{plugin_config_id}/historical_exports/{id}/, scope plugin:read.
+// HistoricalExport returns one historical export with its counts; an unknown job is a status of 500: GET
+// /app_metrics/{plugin_config_id}/historical_exports/{id}/, scope plugin:read.
 func (s *AppMetricsService) HistoricalExport(
 	ctx context.Context, pluginConfigID, jobID string, options ...CallOption,
 ) (*HistoricalExportDetail, error) {

@@ -19,8 +19,7 @@ import (
 	"github.com/hogapi/hogapi/ops"
 )
 
-// Backfill is the service's record of a backfill or of a retry of a run. Servers as old as PostHog's API
-// reference keep no such records.
+// Backfill is the service's record of a backfill or of a retry of a run; the oldest servers keep none.
 type Backfill struct {
 	ID                uuid.UUID         `json:"id"`
 	TeamID            int64             `json:"team"`
@@ -84,8 +83,8 @@ func (s *BatchExportsService) Backfill(ctx context.Context, exportID uuid.UUID, 
 	return s.client.backfill(ctx, exportID, r, o, options, nil, ops.BatchExportsBackfill, ops.BackfillsCreate)
 }
 
-// BackfillsService follows backfills and retries, and manages backfills: [Client.Backfills]. On old servers, which lack
-// the resource, the methods List, Get, Create and Cancel return [ErrUnsupported].
+// BackfillsService is [Client.Backfills]: it follows backfills and retries, and manages backfills. On old servers, all of
+// its calls but Wait and Watch are [ErrUnsupported].
 type BackfillsService service
 
 // List returns one page of up to 50 backfills. For an unknown export the page is empty, without an error. GET
@@ -126,8 +125,8 @@ func (s *BackfillsService) Create(ctx context.Context, exportID uuid.UUID, r Bac
 }
 
 // Cancel ends a backfill that is under way, and its current run, which continues until it has a FinishedAt: follow it with
-// [BackfillsService.Wait]. For a backfill that is over, the error is [ErrInvalid]; if the service accepts the call but the
-// backfill still runs, an [*OutcomeUnknownError]: call Get, and cancel it again if it still runs.
+// [BackfillsService.Wait]. A backfill that is over is [ErrInvalid], and one that still runs after the service has accepted
+// the call an [*OutcomeUnknownError]: call Get, and cancel it again if it still runs.
 //
 // POST /batch_exports/{batch_export_id}/backfills/{id}/cancel/, scope batch_export:write.
 func (s *BackfillsService) Cancel(ctx context.Context, exportID, backfillID uuid.UUID, options ...CallOption) error {

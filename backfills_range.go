@@ -33,7 +33,7 @@ func AtTime(t time.Time) Timestamp { return Timestamp{coverage.Instant(t)} }
 func AtBeginning() Timestamp { return Timestamp{coverage.Beginning()} }
 
 // CaughtUp returns the open end of a backfill that runs until it has caught up with the schedule, and then unpauses the
-// export; without an event since Start, nothing runs. Only exports to HTTP and NoOp destinations take it.
+// export; without an event since its start, nothing runs. Only exports to the destinations HTTP and NoOp take it.
 func CaughtUp() Timestamp { return Timestamp{coverage.CaughtUp()} }
 
 // IsZero reports whether the Timestamp is unset.
@@ -61,8 +61,8 @@ func (ts Timestamp) MarshalJSON() ([]byte, error) { return ts.bound.MarshalJSON(
 
 func (ts *Timestamp) UnmarshalJSON(b []byte) error { return ts.bound.UnmarshalJSON(b) }
 
-// BackfillRange is the range of a backfill, from Start up to, but not including, End. Both are dates or both
-// are instants; only Start may be [AtBeginning], and only End [CaughtUp].
+// BackfillRange is the range of a backfill, from Start up to but not including End: dates or instants, and perhaps from
+// [AtBeginning] or until [CaughtUp].
 type BackfillRange struct {
 	Start Timestamp `json:"start_at,omitzero"`
 	End   Timestamp `json:"end_at,omitzero"`

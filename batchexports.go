@@ -16,8 +16,8 @@ import (
 	"github.com/hogapi/hogapi/ops"
 )
 
-// BatchExport is a scheduled export of a project's data to a destination. Older servers leave the fields marked
-// "newer" empty.
+// BatchExport is a scheduled export of a project's data to a destination; older servers leave the fields marked "newer"
+// empty.
 type BatchExport struct {
 	ID              uuid.UUID       `json:"id"`
 	TeamID          int64           `json:"team_id"`
@@ -236,8 +236,7 @@ func (s *BatchExportsService) walk(o *ListOptions, options []CallOption) offsetW
 	return walkByOffset[BatchExport](s.client, endpoint(ops.BatchExportsList), orDefault(o), options)
 }
 
-// Get returns one export: GET /batch_exports/{id}/, scope batch_export:read. [ErrNotFound] if it does not exist or was
-// deleted.
+// Get returns one export, or [ErrNotFound]: GET /batch_exports/{id}/, scope batch_export:read.
 func (s *BatchExportsService) Get(ctx context.Context, id uuid.UUID, options ...CallOption) (*BatchExport, error) {
 	return ask[BatchExport](ctx, s.client, endpointByID(ops.BatchExportsGet, id), options)
 }
@@ -285,11 +284,11 @@ type UnpauseOptions struct {
 }
 
 // Unpause starts the schedule of an export again; nothing changes if it is not paused. With UnpauseOptions.Backfill the
-// service also exports the time of the pause, and Unpause returns the ticket, for [BackfillsService.Wait]. It is an
-// [*InputError] where the pause began too long ago, unless AcceptRowsByTimestamp is set, and where the service does not
-// know the pause, since only [BatchExportsService.Pause] and the service's own pause set last_paused_at. To fill a pause
-// without harm, unpause without a backfill and call coverage.MakePlan. A backfill costs three or four reads before the
-// call, which sends nothing if one fails. The call is not repeated if its outcome is unknown: the ticket comes with the
+// service also exports the time of the pause, and Unpause returns the ticket, for [BackfillsService.Wait]. That is an
+// [*InputError] where the pause began too long ago, unless the option AcceptRowsByTimestamp is set, and where the service
+// does not know the pause, since only Pause and the service's own pause set last_paused_at. To fill a pause without harm,
+// unpause without a backfill and call coverage.MakePlan. A backfill costs three or four reads before the call, which sends
+// nothing if one fails. The call is not repeated if its outcome is unknown: the ticket comes with the
 // [*OutcomeUnknownError].
 //
 // POST /batch_exports/{id}/unpause/, scope batch_export:write.
@@ -321,9 +320,8 @@ func (s *BatchExportsService) AllLogs(ctx context.Context, id uuid.UUID, o *LogO
 	return s.client.allLogs(ctx, endpointByID(ops.BatchExportsLogs, id), o, options...)
 }
 
-// ByName returns the export with exactly this name. The error is [ErrNotFound] if no export has it, and an
-// [*InputError] with their ids if several have it. ByName reads the whole list. GET /batch_exports/, scope
-// batch_export:read.
+// ByName returns the export with exactly this name, after reading the whole list. If none has it, the error is
+// [ErrNotFound], and if several have it, an [*InputError] with their ids: GET /batch_exports/, scope batch_export:read.
 func (s *BatchExportsService) ByName(ctx context.Context, name string, options ...CallOption) (*BatchExport, error) {
 	return byName(ops.BatchExportsList, name, s.All(ctx, nil, options...), func(e *BatchExport) (id any, names []string) {
 		return e.ID, []string{e.Name}

@@ -18,13 +18,12 @@ import (
 
 // A Capture sends past events that a program gives it: every request is marked as a historical migration. No event that
 // Enqueue has taken is dropped: it is acknowledged, given to the reject handler, or listed by Close as unsettled. Events
-// are held in memory, so a kill of the process loses them: use history.Import, or commit a queue's positions in OnSettled.
+// are held in memory, so a kill of the process, or its end without Close, loses them: use history.Import, or commit a
+// queue's positions in OnSettled. A Capture is safe for concurrent use.
 //
-// By default, a Capture stops after 15 minutes of failures, or after 30 s if it has never reached the host; a negative
+// By default, it stops after 15 minutes of failures, or after 30 s if it has never reached the host; a negative
 // DeliveryOptions.GiveUpAfter waits for the end of every outage. A failure that a retry cannot fix stops any Capture:
-// Enqueue then returns the [*StopError]. Log it, call Close, and make another Capture once the cause is gone.
-//
-// A Capture is safe for concurrent use. End it with Close: what it holds when the program ends without is lost.
+// Enqueue then returns the [*StopError]. Call Close, and make another one once the cause is gone.
 type Capture struct {
 	id       string
 	pipeline *pipeline.Pipeline
@@ -110,8 +109,7 @@ func positionOf(events []Event) (position Position, err error) {
 	return position, nil
 }
 
-// Flush waits until every event that was taken before the call is settled and OnSettled has been called. It
-// does not wait for later events.
+// Flush waits until the events that were taken before the call are settled and OnSettled has been called for them.
 func (c *Capture) Flush(ctx context.Context) error {
 	if err := checkContext(ctx, opCapture); err != nil {
 		return err

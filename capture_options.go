@@ -186,7 +186,7 @@ func (o CaptureOptions) check(op Op, c *core, project string) error {
 		refused(op, outgoing.Within("Delivery.MaxBytes", d.MaxBytes, wire.MaxEventBytes, math.MaxInt)))
 }
 
-// RejectHandler takes rejects, one at a time and in the order of the source. An error stops the import; the next run
+// RejectHandler takes rejects, one at a time and in the order of the source; an error stops the import, and the next run
 // repeats the rejects since the last checkpoint, with the same uuids. A handler must not call the Capture, which waits for
 // it.
 type RejectHandler interface {
@@ -209,7 +209,7 @@ const (
 	CompressionNone Compression = "none" // plain JSON
 )
 
-// GateOptions control the gate, which refuses events before they are sent. The zero value follows the service's rules.
+// GateOptions control the gate, which refuses events before they are sent; the zero value follows the service's rules.
 type GateOptions struct {
 	// MinAge is the least age of an event. The service treats younger events as live events and bills them. A
 	// negative MinAge allows every event, even one in the future. The default is 48 h.

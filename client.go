@@ -21,9 +21,9 @@ import (
 	"github.com/hogapi/hogapi/ops"
 )
 
-// Client makes the calls for one project of the service. Make one with [NewClient] and use it for the life of the program:
-// the zero value is not usable, and a Client is safe for concurrent use and needs no Close. [Client.ForProject] is for
-// other projects, since each new Client has connections of its own.
+// Client makes the calls for one project of the service. Make one with [NewClient], since the zero value is not usable,
+// and use it for the life of the program, from any goroutine; it needs no Close. [Client.ForProject] is for other
+// projects: each new Client has connections of its own.
 type Client struct {
 	BatchExports *BatchExportsService
 	Backfills    *BackfillsService
@@ -56,7 +56,7 @@ type core struct {
 // service is the underlying type of all services.
 type service struct{ client *Client }
 
-// NewClient returns a client with the given options, and sends nothing. The error joins an [*InputError] for each wrong
+// NewClient returns a client with the given options, and sends nothing; an error joins an [*InputError] for each wrong
 // option.
 func NewClient(options ...Option) (*Client, error) {
 	cfg := config{now: time.Now, logger: slog.New(slog.DiscardHandler)}

@@ -194,7 +194,7 @@ func (d *DashboardDetail) complete() error {
 	return cmp.Or(d.Dashboard.complete(), allComplete(d.Tiles))
 }
 
-// DashboardTile is one tile: exactly one of Insight, Text, ButtonTile and Widget is set, as the service's own JSON.
+// DashboardTile is one tile, with exactly one of insight, text, button and widget, as the service's own JSON.
 type DashboardTile struct {
 	ID         int64           `json:"id"`
 	Insight    json.RawMessage `json:"insight,omitzero"` // its result is null unless it is in the service's cache
@@ -228,11 +228,9 @@ type DashboardTileError struct {
 	Message string `json:"message"`
 }
 
-// Get returns one dashboard with its tiles, also an unlisted one. The service stores the time as the dashboard's last
-// access. With refresh=blocking in [WithQuery], the service computes the tiles first: the call is then one try of up to
-// two minutes.
-//
-// GET /dashboards/{id}/, scope dashboard:read.
+// Get returns one dashboard with its tiles, also an unlisted one; the service stores the time as its last access. If
+// [WithQuery] asks for refresh=blocking, the service computes the tiles first, and the call is one try of up to two
+// minutes: GET /dashboards/{id}/, scope dashboard:read.
 func (s *DashboardsService) Get(ctx context.Context, id int64, options ...CallOption) (*DashboardDetail, error) {
 	return ask[DashboardDetail](ctx, s.client, endpointByNumber(ops.DashboardsGet, id), options)
 }

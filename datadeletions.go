@@ -88,10 +88,11 @@ func (r DataDeletionRequest) submission() uuid.UUID {
 	return cmp.Or(r.SubmissionID, uuid.NewSHA1(uuid.NameSpaceURL, []byte("hogapi data deletion\x00"+r.query())))
 }
 
-// DataDeletionsService asks PostHog to delete the events of an import: [Client.DataDeletions]. PostHog's staff must
-// approve each request, which runs later and cannot be cancelled here, so import into a test project first. Merges of
-// persons, effects of $set, properties of groups, copies in destinations, bills, and events that arrive later stay. Where
-// deletion is not enabled, the error is [ErrForbidden] or, on older servers, [ErrUnsupported]: ask PostHog's support.
+// DataDeletionsService is [Client.DataDeletions]: it asks PostHog to delete the events of an import. PostHog's staff must
+// approve each request, which runs later and cannot be cancelled here, so import into a test project first. What stays:
+// merges of persons, effects of $set, properties of groups, copies in destinations, bills, and events that arrive later.
+// Where deletion is not enabled, the error is [ErrForbidden] or, on older servers, [ErrUnsupported]: ask PostHog's
+// support.
 type DataDeletionsService service
 
 // List returns one page of deletions: GET /data_deletion_requests/, scope data_deletion:read.
@@ -138,9 +139,8 @@ func (s *DataDeletionsService) Preview(ctx context.Context, of DataDeletionReque
 	return orDefault(orDefault(n).Count), err
 }
 
-// Create asks PostHog to delete the events of one import for good: call [DataDeletionsService.Preview] first. If the same
-// request was sent before, the answer is that deletion. A project can have 5 open requests, and the service takes 10 an
-// hour.
+// Create asks PostHog to delete the events of one import for good: call Preview first. A request that was sent before is
+// answered with its deletion. A project can have 5 open requests, and the service takes 10 an hour.
 //
 // POST /data_deletion_requests/, scope data_deletion:write. [ErrInvalid] if too many are open, and if the same
 // SubmissionID belongs to another query or another user's request.

@@ -268,8 +268,8 @@ const testTry = 2 * time.Minute
 // TestDestination tests the destination of a new export before it is created: it runs the service's steps in order, up to
 // the first that fails, which is a result and no error (see [DestinationTest.Passed]). For BigQuery and Databricks, the
 // last steps create and drop a table, or a volume, with the name of the export's table and _test: one of yours with this
-// name is lost. A step may take two minutes, and is not repeated if its outcome is unknown. The error is [ErrUnsupported]
-// if the server has no test for this type, and [ErrInvalid] for an export that it would refuse to create.
+// name is lost. A step may take two minutes, and is not repeated if its outcome is unknown. A type without a test is
+// [ErrUnsupported], and an export that the server would refuse to create is [ErrInvalid].
 //
 // GET /batch_exports/test/, scope batch_export:read, then POST /batch_exports/run_test_step_new/, scope
 // batch_export:write.

@@ -105,7 +105,7 @@ func (e *APIError) LogValue() slog.Value {
 		slog.Int("tries", e.Tries))
 }
 
-// InputError is bad input, refused before a request with it was sent. It matches [ErrInvalid].
+// InputError is bad input, refused before a request with it was sent; it matches [ErrInvalid].
 type InputError = ops.InputError
 
 func checkContext(ctx context.Context, op Op) error { return refused(op, outgoing.CheckContext(ctx)) }
@@ -179,7 +179,7 @@ func (e *OutcomeUnknownError) Unwrap() error { return e.Err }
 func (e *OutcomeUnknownError) Is(target error) bool { return target == ErrOutcomeUnknown }
 
 // PageError is the error of a walk over a list. The items before it are valid, but for those with a [*RowError]. To
-// resume, list again with its Offset, Cursor or Before, and the same other options.
+// resume, list again from its Offset, Cursor or Before, and with the same other options.
 type PageError struct {
 	Op     Op
 	Page   int       // from 1, of this walk

@@ -124,8 +124,8 @@ func (o FileOptions) check() *InputError {
 	)
 }
 
-// FileDownloadRequest is a new file download. Model is required, and so are both ends of the
-// interval unless the model is [ModelHogQL]. Times are sent in UTC.
+// FileDownloadRequest is a new file download. It needs a model and, unless that is [ModelHogQL], both ends of the
+// interval.
 type FileDownloadRequest struct {
 	Model Model       `json:"model"`
 	File  FileOptions `json:"file"`
@@ -188,11 +188,11 @@ const slowestCount = time.Minute
 // Servers older than May 2026 do not have it: calls return [ErrUnsupported].
 type FileDownloadsService service
 
-// Create starts a file download and returns its id, for [FileDownloadsService.Wait]. The service removes its files after a
-// while.
+// Create starts a file download and returns its id, for [FileDownloadsService.Wait]; the service removes its files after a
+// while. [CodeTooManyFileDownloads] means that other downloads must end first, [ErrForbidden] that the project may not use
+// [ModelHogQL]. The call is not repeated if its outcome is unknown.
 //
-// POST /file_download_batch_exports/, scope batch_export:write. [CodeTooManyFileDownloads] means that other downloads must
-// end first, [ErrForbidden] that the project may not use [ModelHogQL]. The call is not repeated if its outcome is unknown.
+// POST /file_download_batch_exports/, scope batch_export:write.
 func (s *FileDownloadsService) Create(ctx context.Context, download FileDownloadRequest, options ...CallOption) (uuid.UUID, error) {
 	r := endpoint(ops.FileDownloadsCreate).refuse(download.check()).refuse(download.checkRecent(s.client.core.now()))
 	download.DataIntervalStart, download.DataIntervalEnd = download.DataIntervalStart.UTC(), download.DataIntervalEnd.UTC()
@@ -221,7 +221,7 @@ func (s *FileDownloadsService) walk(o *ListOptions, options []CallOption) offset
 	return walkByOffset[FileDownload](s.client, endpoint(ops.FileDownloadsList), orDefault(o), options)
 }
 
-// Get returns one file download, with its files once it has completed: GET /file_download_batch_exports/{id}/, scope
+// Get returns one file download, and once it has completed its files: GET /file_download_batch_exports/{id}/, scope
 // batch_export:read.
 func (s *FileDownloadsService) Get(ctx context.Context, id uuid.UUID, options ...CallOption) (*FileDownload, error) {
 	state, err := ask[fileDownloadState](ctx, s.client, endpointByID(ops.FileDownloadsGet, id), options)
@@ -233,9 +233,8 @@ func (s *FileDownloadsService) Get(ctx context.Context, id uuid.UUID, options ..
 }
 
 // Cancel ends a file download that is under way. For one that is over, the error is [ErrInvalid]; if the service accepts
-// the call but the download still runs, [ErrOutcomeUnknown]: call Get, and cancel it again if it still runs.
-//
-// POST /file_download_batch_exports/{id}/cancel/, scope batch_export:write.
+// the call but the download still runs, [ErrOutcomeUnknown]: call Get, and cancel it again if it still runs. The endpoint
+// is POST /file_download_batch_exports/{id}/cancel/, scope batch_export:write.
 func (s *FileDownloadsService) Cancel(ctx context.Context, id uuid.UUID, options ...CallOption) error {
 	r := endpointByID(ops.FileDownloadsCancel, id)
 	after, err := ask[fileDownloadState](ctx, s.client, r, options)
@@ -263,8 +262,7 @@ func (s *FileDownloadsService) CountRows(ctx context.Context, query CountRowsReq
 	return orDefault(orDefault(n).Count), err
 }
 
-// Logs returns one page of the log of a file download, newest entry first: GET
-// /file_download_batch_exports/{id}/logs/, scope batch_export:read.
+// Logs returns one page of the log of a file download, newest entry first: GET …/{id}/logs/, scope batch_export:read.
 func (s *FileDownloadsService) Logs(ctx context.Context, id uuid.UUID, o *LogOptions, options ...CallOption) (*LogPage, error) {
 	return s.client.logs(ctx, endpointByID(ops.FileDownloadsLogs, id), o, options...)
 }

@@ -101,11 +101,9 @@ type FolderOptions struct {
 // DownloadAll downloads all files of a completed file download into a folder, and returns their paths in the order of
 // FileDownload.Files. Each is named by its id and FolderOptions.Extension, with ".part" at the end until it is whole and
 // synced. After an error or a crash call it again: whole files stay, a ".part" begins again. On the disk, 256 MiB or a
-// twentieth stay free. A folder has one call at a time: another gets [ErrHeld].
-//
-// The service lists files late, so DownloadAll counts their rows and looks again until they are RecordsCompleted, for up
-// to 2 minutes. Of JSON lines packed with brotli it can only see that the list stays the same and its numbers have no
-// hole.
+// twentieth stay free. Only one call at a time uses a folder; another gets [ErrHeld]. Since the service lists files late,
+// DownloadAll counts their rows and looks again until they are RecordsCompleted, for up to 2 minutes; of JSON lines packed
+// with brotli it can only see that the list stays the same and its numbers have no hole.
 func (s *FileDownloadsService) DownloadAll(
 	ctx context.Context, id uuid.UUID, folder string, o *FolderOptions, options ...CallOption,
 ) ([]string, error) {

@@ -138,9 +138,7 @@ func (w *ingestionWarnings) complete() error {
 
 // List returns the warnings of a span of time, at most 500: if there may be more, it returns them with [ErrListCut], so
 // ask for a shorter time. Events that were dropped over the plan's limit or by a filter, or with an unknown key, have no
-// warning.
-//
-// GET /ingestion_warnings_v2/, scope ingestion_warning:read.
+// warning: GET /ingestion_warnings_v2/, scope ingestion_warning:read.
 func (s *IngestionWarningsService) List(
 	ctx context.Context, o *IngestionWarningListOptions, options ...CallOption,
 ) ([]IngestionWarning, error) {

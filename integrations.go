@@ -39,8 +39,8 @@ type IntegrationListOptions struct {
 	Kind integration.Kind // integrations of this kind only; empty for all
 }
 
-// IntegrationsService manages the integrations of a project, which hold the credentials of its destinations:
-// [Client.Integrations]. On servers without integrations, calls return [ErrUnsupported].
+// IntegrationsService is [Client.Integrations]: the integrations of a project, which hold the credentials of its
+// destinations; on servers without them its calls are [ErrUnsupported].
 type IntegrationsService service
 
 // List returns one page of integrations, oldest first: GET /integrations/, scope integration:read.
@@ -74,7 +74,7 @@ func (s *IntegrationsService) walk(
 	return walkByOffset[Integration](s.client, r, selected.ListOptions, options)
 }
 
-// Get returns one integration: GET /integrations/{id}/, scope integration:read. [ErrNotFound] if it does not exist.
+// Get returns one integration, or [ErrNotFound]: GET /integrations/{id}/, scope integration:read.
 func (s *IntegrationsService) Get(ctx context.Context, id int64, options ...CallOption) (*Integration, error) {
 	return ask[Integration](ctx, s.client, endpointByNumber(ops.IntegrationsGet, id), options)
 }
@@ -154,11 +154,9 @@ func endpointByNumber(op Op, id int64) request {
 	return endpoint(op, text).refuse(outgoing.If(id <= 0, "{id}", text, "an id, a number above 0"))
 }
 
-// ByName returns the integration of a kind, or of any kind for "", with exactly this name, given or shown. The error is
-// [ErrNotFound] if none has it, and an [*InputError] with their ids if several have it. It reads the whole list of the
-// kind.
-//
-// GET /integrations/, scope integration:read.
+// ByName returns the integration of a kind, or of any kind for "", with exactly this name, given or shown, after reading
+// the whole list. If none has it, the error is [ErrNotFound], and if several have it, an [*InputError] with their ids: GET
+// /integrations/, scope integration:read.
 func (s *IntegrationsService) ByName(ctx context.Context, kind integration.Kind, name string, options ...CallOption) (*Integration, error) {
 	list := s.All(ctx, &IntegrationListOptions{Kind: kind}, options...)
 	return byName(ops.IntegrationsList, name, list, func(i *Integration) (id any, names []string) {

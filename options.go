@@ -71,8 +71,8 @@ func WithRegion(r Region) Option {
 	return func(c *config) { c.Region = strings.ToLower(strings.TrimSpace(string(r))) }
 }
 
-// WithBaseURL sets the origin of the API and of events, with a path prefix if a proxy needs one, but without the path of
-// the API: see [WithAPIPath]. [WithCaptureURL] or [WithRegion] set another origin for events.
+// WithBaseURL sets the origin of the API, and of events unless another option does, with a path prefix if a proxy needs
+// one, but without the path of the API: see [WithAPIPath].
 func WithBaseURL(u string) Option { return func(c *config) { c.BaseURL = u } }
 
 // WithCaptureURL sets the origin that takes events.
@@ -160,8 +160,8 @@ func WithPace(perSecond float64, burst int) Option {
 	}
 }
 
-// WithLogger sets the logger: tries and failed calls at level debug, since the caller gets the error, and retries at warn,
-// never with keys, bodies or URLs. By default nothing is logged.
+// WithLogger sets the logger, by default none: tries and failed calls at level debug, since the caller gets the error, and
+// retries at warn, never with keys, bodies or URLs.
 func WithLogger(l *slog.Logger) Option {
 	return func(c *config) {
 		c.need(l != nil, "logger", "", "a logger, not nil; leave WithLogger out for silence")
@@ -197,8 +197,9 @@ func WithApplication(name, version string) Option {
 // WithInsecureHTTP allows http:// URLs on hosts other than loopback. Keys then travel in clear text.
 func WithInsecureHTTP() Option { return func(c *config) { c.IsInsecure = true } }
 
-// FromEnv reads POSTHOG_PROJECT_ID, POSTHOG_PERSONAL_API_KEY, POSTHOG_PROJECT_API_KEY, POSTHOG_REGION ("us", "eu") and
-// POSTHOG_HOST, a region, a cloud host, or the origin of API and capture. Other options win, in any order.
+// FromEnv reads the variables POSTHOG_PROJECT_ID, POSTHOG_PERSONAL_API_KEY, POSTHOG_PROJECT_API_KEY, POSTHOG_REGION ("us",
+// "eu") and POSTHOG_HOST, which is a region, a cloud host, or the origin of API and capture. Other options win, in any
+// order.
 func FromEnv() Option { return func(c *config) { c.ReadsEnv = true } }
 
 func (c *config) readEnv() {

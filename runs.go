@@ -183,7 +183,7 @@ func (o RunListOptions) inAnyZone() RunListOptions {
 // allRuns returns the query of the calls on one run. Without it, the service would hide runs older than 7 days.
 func allRuns() url.Values { return url.Values{"after": {farPast}} }
 
-// RunsService reads, cancels, retries and follows the runs of batch exports: [Client.Runs].
+// RunsService is [Client.Runs]: it reads, cancels, retries and follows the runs of batch exports.
 type RunsService service
 
 // List returns one page of up to 100 runs. For an unknown export the page is empty, without an error. GET
@@ -203,9 +203,9 @@ func (s *RunsService) All(ctx context.Context, exportID uuid.UUID, o *RunListOpt
 }
 
 // LatestFailed yields the newest run of each interval if that run failed: a failed run keeps its status after a successful
-// retry. Intervals that are exported again, or whose newest run was cancelled, are left out. After, Before and Statuses
-// select what is yielded. It refuses Cursor, Start, End and another Ordering, since it must read the newest runs first,
-// and cannot resume. It remembers each interval in about 40 bytes.
+// retry. Intervals that are exported again, or whose newest run was cancelled, are left out. The options After, Before and
+// Statuses select what is yielded; the others are refused, since the newest runs must be read first. It cannot resume, and
+// remembers each interval in about 40 bytes.
 func (s *RunsService) LatestFailed(ctx context.Context, exportID uuid.UUID, o *RunListOptions, options ...CallOption) iter.Seq2[Run, error] {
 	selected := orDefault(o)
 	if refusal := selected.checkFailed(); refusal != nil {
@@ -270,9 +270,9 @@ func (s *RunsService) Get(ctx context.Context, exportID, runID uuid.UUID, option
 }
 
 // Cancel ends a run that is under way, and waits up to two minutes until it has a FinishedAt: until then, a backfill of
-// its time gets no run of its own. If the run ended in another way, the error is a [*RunError], and an
-// [*OutcomeUnknownError] if it is not over after that time. For a run that was over before, newer servers answer 400
-// ([ErrInvalid]) and old ones perhaps 500. The call is not repeated if its outcome is unknown.
+// its time gets no run of its own. A run that ended in another way is a [*RunError], and one that is not over by then an
+// [*OutcomeUnknownError]. For a run that was over before, newer servers answer 400 ([ErrInvalid]) and old ones perhaps
+// 500. The call is not repeated if its outcome is unknown.
 //
 // POST /batch_exports/{batch_export_id}/runs/{id}/cancel/ and GET …/runs/{id}/, scope batch_export:write.
 func (s *RunsService) Cancel(ctx context.Context, exportID, runID uuid.UUID, options ...CallOption) error {
@@ -311,11 +311,11 @@ func (s *RunsService) ended(ctx context.Context, exportID, runID uuid.UUID, opti
 	}
 }
 
-// Retry exports the time of a run again, however the run ended, as a backfill of the intervals of today's schedule: see
-// [BatchExportsService.Backfill] for its effects. An old interval of the model events is an [*InputError] unless
-// BackfillOptions.AcceptRowsByTimestamp is set, and so is a run whose bounds are not those of today's schedule. The old
-// run keeps its status. Retry first reads the run, the export and earlier retries, and sends nothing if that fails. It is
-// not repeated if its outcome is unknown: [BackfillsService.Wait] takes the ticket of the [*OutcomeUnknownError] too.
+// Retry exports the time of a run again, however the run ended, as a backfill of the intervals of today's schedule, with
+// the effects of [BatchExportsService.Backfill] and its refusals, also of a run whose bounds are not those of today's
+// schedule. The old run keeps its status. Retry first reads the run, the export and earlier retries, and sends nothing if
+// that fails. It is not repeated if its outcome is unknown: [BackfillsService.Wait] takes the ticket of the
+// [*OutcomeUnknownError] too.
 //
 // POST /batch_exports/{batch_export_id}/runs/{id}/retry/, scope batch_export:write.
 func (s *RunsService) Retry(ctx context.Context, exportID, runID uuid.UUID, o *BackfillOptions, options ...CallOption) (*BackfillTicket, error) {
