@@ -22,24 +22,11 @@ import (
 	"github.com/hogapi/hogapi/ops"
 )
 
-// Repair carries out the steps of a plan that are planned or begun, one after another, and reads the coverage again. It
-// changes the states of the steps in the plan, and stops at the first step that fails: another call with the same plan
-// tries that step again, and continues.
-//
-// Before the first step it tests the destination, if the service can, by the steps that change nothing. A test that fails
-// ends the repair, unless the newest run completed: then it is a note of the plan. Repair refuses to begin if one more
-// failed run would pause the export. Before each step it looks at the runs and backfills again: it waits for a backfill or a run of the
-// same time that is under way, and leaves out a step whose gap is covered by then. If a step of young events has crossed
-// the age line since the plan, Repair refuses it: make a new plan. While the service has too many backfills under way,
-// Repair waits.
-//
-// After a kill, Repair continues with the plan that RepairOptions.Save has stored: it finds a backfill that it had begun,
-// and begins none twice. With a new plan it finds the backfills that the service lists; servers without a list of them show
-// only their runs, so wait there until these have ended. Of a step, it exports the parts that no completed run covers.
-// The service has no lock: if two operators begin a repair of one gap within the same seconds, both may be carried out.
-//
-// It leaves a step to you if a run may have left rows of it in the table: see RepairOptions.AcceptCopies. Repair returns the report with an error too. The errors are an [*hogapi.InputError] for a plan that does not fit, a
-// [*hogapi.BackfillError] if a backfill did not complete, and the errors of its calls.
+// Repair carries out the steps of a plan that are planned or begun, one after another, stores their states in the plan,
+// and reads the coverage again. It stops at the first step that fails; another call with the same plan, also after a kill
+// with the plan that RepairOptions.Save has stored, continues and begins no backfill twice. It refuses to begin if one
+// more failed run would pause the export. It returns the report with an error too: an [*hogapi.InputError] for a plan that
+// does not fit, a [*hogapi.BackfillError], or that of a call. docs/reference.md has what it checks before each step.
 //
 // GET and POST /batch_exports/{id}/backfills/, GET …/runs/, POST …/runs/{id}/cancel/, POST /batch_exports/, scope
 // batch_export:write.

@@ -155,25 +155,14 @@ type Gap struct {
 	States    []State   `json:"states"` // of the intervals, each once
 }
 
-// Of finds out which intervals of an export are exported. It compares the intervals of the schedule with the
-// runs, and names each interval that is not covered with the reason: a run that failed, was cancelled or never began,
-// a pause, a change of the schedule or of clocks. Cover is the union of the runs that completed with all of their records. Of sends no
-// data and changes nothing.
+// Of finds out which intervals of an export's schedule are exported, and why the others are not. Cover is the union of the
+// runs that completed with all of their records. It sends no data and changes nothing, and knows intervals, not rows. The
+// settings of the past come from the activity log, if the key has the scope activity_log:read; without it, a time without
+// a run can be [StateUnknown], which Coverage.Notes says. A process that runs each day passes the last result as
+// Options.Since.
 //
-// The calendar is that of the service: minutes and hours in UTC, days and weeks in the export's timezone. The settings
-// of the past come from the project's activity log, if the key has the scope activity_log:read. Without it, the
-// settings are known since the last change only; before, Coverage takes the intervals from the runs, and a time
-// without a run has the state [StateUnknown]. Coverage.Notes says so.
-//
-// Coverage knows intervals, not rows. Rows that reached the service's database late, rows that filters leave out, and
-// rows that a destination dropped are not its matter. Filters may have changed: the service keeps no record of that. In
-// tables where each attempt of a run may leave rows, it reads the attempts of runs from the export's log.
-//
-// It reads the export, its runs since From (100 a call), the backfills of these runs (50 a call) and the newest
-// entries of the activity log (1,000 a call; 10 calls). From a process that runs each day, pass yesterday's result as Options.Since.
-//
-// GET /batch_exports/{id}/, …/runs/, …/backfills/, scope batch_export:read; GET /activity_log/, scope
-// activity_log:read. [hogapi.ErrNotFound] for an unknown export.
+// GET /batch_exports/{id}/, …/runs/, …/backfills/, scope batch_export:read; GET /activity_log/, scope activity_log:read.
+// [hogapi.ErrNotFound] for an unknown export.
 func Of(ctx context.Context, client *hogapi.Client, exportID uuid.UUID, o *Options) (*Coverage, error) {
 	selected := outgoing.OrDefault(o)
 	root, err := bridge.Open(ctx, client, ops.BatchExportsCoverage, selected.check(exportID))

@@ -138,20 +138,11 @@ type Report struct {
 	After *Coverage `json:"after"` // nil if it could not be read
 }
 
-// MakePlan plans the repair of the gaps of a coverage. It changes nothing: read the plan, then pass it to Repair.
-//
-// A gap that is young enough is exported again by a backfill, which chooses the same rows as the schedule. For an older
-// gap of events, the service chooses rows by their timestamp:
-//
-//   - In a table, rows of neighbouring intervals come twice, and rows that arrived late do not come. The step has the
-//     number of events that come, if the key has the scope query:read: at most, if the export has filters. Only a
-//     comparison of rows tells how many of them come twice.
-//   - In an object store, the new objects would replace the old ones. So a second, paused export writes into another
-//     prefix.
-//   - Where no event has a timestamp in the gap, only a file download gets the rows.
-//
-// Destinations that act on rows (HTTP, Workflows) are never repaired, since that cannot be undone. Neither is a HogQL
-// export whose every run exports all rows: its next run covers the gap. PostHog bills every exported row again.
+// MakePlan plans the repair of the gaps of a coverage. It changes nothing: read the plan, then pass it to [Repair]. A gap
+// that is young enough is exported by a backfill of the same rows. For an older gap of events the service chooses rows by
+// timestamp, so rows come twice in a table, a second export writes into another prefix of an object store, or only a file
+// download gets them. Destinations that act on rows (HTTP, Workflows) are never repaired. PostHog bills every exported row
+// again.
 //
 // GET /batch_exports/{id}/ and …/backfills/, scope batch_export:read; POST /query/, scope query:read.
 func MakePlan(ctx context.Context, client *hogapi.Client, c *Coverage, o *RepairOptions) (*Plan, error) {

@@ -44,17 +44,13 @@ func continues(s *savedState, asked event.Protocol) (event.Protocol, error) {
 	return event.Protocol(s.Protocol), nil
 }
 
-// CheckpointFile returns a Checkpointer that keeps the state of an import in a file. It makes the folder if it
-// does not exist, and replaces the whole file each time. After a crash of the process or the machine, the file
-// holds the newest saved state. With an *InputError, an import refuses a file that is cut off, empty or
-// changed, and a file that is not regular or has hard links, which would keep an old state.
+// CheckpointFile returns a Checkpointer that keeps the state of an import in a file, which it replaces as a whole. After a
+// crash of the process or the machine, the file holds the newest saved state. An import refuses a file that is cut off,
+// empty, changed, not regular or hard-linked, with an *InputError.
 //
-// One import at a time owns the file, by a lock on the file path.lock. Another import gets [ErrHeld] at once,
-// even if it opens the file by a symbolic link. The lock ends with the process, also after a kill; the lock
-// file remains. Do not remove it: an import without its lock file stops at its next save, since somebody else
-// may own the checkpoint by then. On systems without such locks (neither Unix nor Windows), remove the lock
-// file of a killed process by hand. The folder must be on a local disk, or on a file system with the same locks
-// and syncs.
+// One import at a time owns the file, by a lock on path.lock, which ends with the process: another one gets
+// [hogapi.ErrHeld]. Do not remove the lock file. The folder must be on a local disk, or on one with the same locks and
+// syncs.
 func CheckpointFile(path string) Checkpointer {
 	return fileCheckpoint{statefile.NewCheckpoint(durable.OS{}, path)}
 }

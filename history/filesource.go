@@ -23,37 +23,14 @@ import (
 	"github.com/hogapi/hogapi/ops"
 )
 
-// Files returns a source that reads files of a format, in the given order. A path may be a pattern of
-// [path/filepath.Match]. Files looks up the files of a pattern once; they are read in the order of their
-// names, with numbers in names compared by value.
+// Files returns a source that reads files of a format, in the given order; the files of a [path/filepath.Match] pattern
+// come in the order of their names, with numbers compared by value. They may be packed with gzip, zstd or zip. A record
+// has at most 8 MiB.
 //
-// Files may be packed with gzip, zstd or zip, under any name. A zip file may hold plain, gzip and zstd files,
-// which are read in the order of their names. The format's [Layout] says how a file is divided into records. A
-// record has at most 8 MiB.
-//
-// The uuid of an event does not depend on the place of its record. It is the id that the vendor gave the record
-// ([Format.ID]). Without such an id, it is derived from the import's ID, the record, the number of equal
-// records before it, and the number of the event in the record. Whitespace in a record and the order of its
-// keys do not matter. So the same records give the same uuids if their file is packed in another way or has
-// another path. Only equal records of one file that are at most about a second apart are counted. Equal records
-// in different files are one event: [Check] counts them as DoubleUUIDs.
-//
-// A position is the path of the file, below the folder that all files share, and the byte offset after the
-// record in the unpacked text; in a zip file the path is "archive.zip!/member". [JSONLines] describes how
-// an import resumes, pipes, and files that grow, change or are damaged. The following stop an import, with the
-// name of the file and the number of the line or record:
-//
-//   - a packed file that is damaged
-//   - an array or a value without an end
-//   - a table with a broken header
-//   - a quote without an end, or a quoted field that makes a row of more than 1,000 lines, or of several lines
-//     and more than 1 MiB
-//   - 512 zero bytes in a row
-//   - a file with another layout
-//   - a panic in a function of the format
-//
-// Any other bad record becomes a reject. The [RejectFile] has the record as it was read, or the JSON object of
-// a row: give Convert to [Rejected] to import it again, with the same uuid.
+// The uuid of an event is derived from the vendor's id or from the record's content, never from its place: equal records
+// in different files are one event, which [Check] counts as DoubleUUIDs. A damaged or cut file stops the import with its
+// name and the line; a bad record becomes a reject. docs/reference.md has positions, the uuid's rule and what stops an
+// import.
 func Files(format Format, pathsOrPatterns ...string) Source {
 	return FilesFS(lines.Disk{}, format, pathsOrPatterns...)
 }

@@ -62,21 +62,13 @@ type Options struct {
 	Delivery hogapi.DeliveryOptions
 }
 
-// Import sends the events of a source as historical events. Each event is acknowledged at least once, handed to
-// the reject handler, or skipped on purpose. An event that is sent again is the same event. After a kill at any
-// moment, the next call with the same ID and checkpoint resumes the import. The receipt counts every event of
-// all runs, and is valid with an error too.
+// Import sends the events of a source as historical events. Each is acknowledged at least once, handed to the reject
+// handler, or skipped on purpose, and one that is sent again is the same event. After a kill at any moment, the next call
+// with the same ID and checkpoint resumes. The receipt counts every event of all runs, and is valid with an error too.
+// When ctx ends, Import sends what it has read, saves the position and returns, within Options.Grace.
 //
-// Import adds the properties $lib, $lib_version, $import_job_id, distinct_id and $geoip_disable to each event
-// that does not have them. $geoip_disable is true, so the service derives no location from $ip.
-//
-// If the options, the checkpoint or the reject file do not fit, the error is an [*InputError]; if another
-// import uses these files, it matches [ErrHeld]. An import that stops returns a [*StopError], in an
-// [*event.UnsettledError] if events were under way, and can be resumed. An import that rejects too much ends with a
-// *StopError, even if everything else was sent.
-//
-// When ctx ends, Import reads nothing more, sends what it has read, saves the position and returns, all within
-// Options.Grace. A function of the caller that does not return then is left behind, and named in the error.
+// The error is an [*hogapi.InputError] if options, checkpoint or reject file do not fit, matches [hogapi.ErrHeld] if
+// another import uses these files, and is a [*event.StopError], in an [*event.UnsettledError] if events were under way.
 func Import(ctx context.Context, client *hogapi.Client, source Source, options *Options) (event.Receipt, error) {
 	o := outgoing.OrDefault(options)
 	inside, err := bridge.Open(ctx, client, ops.Import, nil)

@@ -17,41 +17,14 @@ import (
 	"github.com/hogapi/hogapi/internal/wire"
 )
 
-// JSONLines returns a source that reads files with one JSON object a line, in the given order. It is the
-// format of the service's own managed migrations:
+// JSONLines returns a source that reads files with one JSON object a line, the format of the service's own managed
+// migrations:
 //
 //	{"event":"order placed","distinct_id":"ann","timestamp":"2024-05-01T12:30:00+02:00","properties":{"price":12.5}}
 //
-// A line may also have a uuid, $set and $set_once. Any other key makes it a bad record, except if its value is
-// null, and except for sent_at, which is not sent, and for "$reject", which [RejectFile] writes and which a
-// complete event may keep. The distinct_id may be in the properties instead, and may be a whole number. Times
-// are in RFC 3339, with an offset. Properties are sent as they are, with all digits of their numbers, and with
-// the properties that [Import] adds.
-//
-// Files may be packed with gzip, zstd or zip, which is recognized by their content: see [Files]. Blank
-// lines, a byte order mark and CRLF are allowed. A line that makes no event, or has more than 1 MiB, becomes a
-// [BadEvent] that names the line and has its uuid if that can be read; the import continues. The following
-// faults stop the import, with the name of the file and the number of the line:
-//
-//   - a file that cannot be read to its end
-//   - a file that was cut or rewritten while it was read
-//   - a last line without an end: it is still being written, or was cut off
-//   - 512 zero bytes in a row: the file was not written completely, or copied with a hole
-//
-// A packed file, or a member of a zip file, with a packed size of up to Options.VerifyArchiveBytes is
-// read to its end before its first event is sent, unless it is a pipe. So no event of it is sent if it is
-// damaged.
-//
-// A position is the base name of the file, which must be unique, and the byte offset after the line in the
-// plain text. An import resumes there: at once in a plain file, and after unpacking up to there in a packed
-// file. Between two runs, the file of the position and the files after it may grow by whole lines, and further
-// files may be added after them: the import continues in these. It does not read new lines of an earlier file.
-//
-// A resume compares the first 64 KiB of the file, and in a plain file also the last 4 KiB before the position,
-// with the content that the earlier run read. It does not notice other changes. While a file is read, the
-// import notices only that the file becomes shorter or that its first 64 KiB change.
-//
-// When the context ends, the file is closed, which also ends a blocked read of a pipe.
+// A line may also have a uuid, $set and $set_once. Files may be packed with gzip, zstd or zip. A line that makes no event,
+// or has more than 1 MiB, becomes a reject with its place; a file that is cut, rewritten or still being written stops the
+// import. Between two runs, files may grow by whole lines. docs/reference.md has every key, fault and rule of a resume.
 func JSONLines(paths ...string) Source { return &jsonLines{lineFiles{lines.NewFiles(paths)}} }
 
 const longestLine = 1 << 20

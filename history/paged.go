@@ -13,24 +13,12 @@ import (
 	"github.com/hogapi/hogapi/internal/wire"
 )
 
-// Paged returns a source that calls read for one page after another, such as rows of a table or answers
-// of an API. read gets the position after which the page begins: first the zero position, then upTo of the page
-// before; a run that resumes begins with the position of an event. read returns the events after that position,
-// oldest first, and the position where the next page begins. At the end, it returns no events, with the zero
-// position or the position that it was given. An error ends the import, and so does a position that comes again
-// or, within one Key, has a smaller Offset than the one before it.
-//
-// Every event needs a Position from which read can continue, such as the name of the table and the unique key of
-// its row. The query must order rows by that key or, if keys are not in the order of time, by time and key, with
-// both in the Position. A query that continues after an id but orders by time skips rows, and this package cannot
-// notice it. If each event of a page has a UUID or is a [BadEvent], all events of the page may lack a Position.
-// They then get upTo, and the page is one record, which is read again after a stop.
-//
-//	read := func(ctx context.Context, after hogapi.Position) ([]hogapi.Event, hogapi.Position, error) {
-//		// SELECT … FROM orders WHERE id > after.Offset ORDER BY id LIMIT 1000
-//		// the Position of a row is hogapi.Position{Key: "orders", Offset: id}
-//	}
-//	source := Paged("orders", read)
+// Paged returns a source that calls read for one page after another, such as rows of a table or answers of an API. read
+// gets the position after which the page begins, at first zero, and returns the events after it, oldest first, and the
+// position where the next page begins; at the end, no events and the position it was given. Every event needs a Position
+// from which read can continue. Order rows by a unique key, or by time and key with both in the Position: a query that
+// continues after an id but orders by time skips rows, which this package cannot notice. docs/reference.md has an example
+// and the rules.
 func Paged(name string, read func(ctx context.Context, after event.Position) (events []event.Event, upTo event.Position, err error)) Source {
 	if read == nil {
 		return Func(name, nil) // the import refuses it

@@ -15,29 +15,11 @@ import (
 	"github.com/hogapi/hogapi/internal/statefile"
 )
 
-// RejectFile returns a handler that writes rejects to a file that only this user can read. A line is a JSON
-// object: the event as it was or would have been sent, and the key "$reject" with
-//
-//   - reason, field, value, want, detail, also (further faults) and status: why it was refused
-//   - position and where: the record in its source
-//   - raw, or raw_base64 if it is not UTF-8: the source's record, if it made no event or a mapping changed it.
-//     Of a record over 16 MiB, raw has the first 4 KiB, and original has the file, byte offset, length and
-//     SHA-256: Rejected reads the record from that file
-//   - table: the layout and the columns, if raw is a row with a fault, such as too many fields
-//   - left_out: the parts that the line lacks because JSON cannot hold them
-//   - import: the ID of the import
-//
-// [Rejected] is a source that reads the file, with a corrected parser or mapping, or after lines were
-// corrected by hand.
-//
-// Lines are only ever appended. They are on disk before the checkpoint passes them. After a crash the file may
-// have the last lines twice, with the same uuid and position; Rejected skips the second. If the last
-// line has no newline, since a crash cut it off or somebody edited it, the next run ends the line. If a crash
-// cut it off, the run also writes its reject again, and Rejected rejects the incomplete line. A file that
-// is not a reject file is refused with an *InputError.
-//
-// One import at a time owns the file, by a lock on path.lock; another import gets [ErrHeld]. In a Capture, or
-// within another handler, it opens, writes and syncs the file for each reject.
+// RejectFile returns a handler that appends rejects to a file that only this user can read: a JSON object a line, the
+// event as it was or would have been sent, and the key "$reject" with the reason, the place and the source's record.
+// [Rejected] is a source that reads it. Lines are on disk before the checkpoint passes them; after a crash the file may
+// have the last ones twice, which Rejected knows. A file that is not a reject file is an *InputError, and one that another
+// import uses [hogapi.ErrHeld]. docs/reference.md has every key.
 func RejectFile(path string) hogapi.RejectHandler {
 	return rejectFile{statefile.NewRejects(durable.OS{}, path)}
 }
@@ -57,19 +39,11 @@ func (f rejectFile) Reject(_ context.Context, r event.Reject) error {
 	return bridge.FileError(f.file.AddAlone(&statefile.Reject{Event: r.Event, UUID: r.UUID, Record: r.Raw, Refusal: r.Err, Note: note}))
 }
 
-// Rejected returns a source of the records in a reject file: each rejected record once, with its uuid
-// and position, so that a corrected record stays the same event.
-//
-// If a line has the source's record (raw), the record is parsed again: by parse or, if parse is nil, as a line
-// of [JSONLines]. Any other line is the event itself. To correct an event by hand, edit the line and remove
-// "$reject" from it; then the line is sent as it is. A row of a table that had a fault can be corrected in raw, as a row of
-// the file or as an object of the columns.
-//
-// To apply a corrected mapping, give this source to [Map]. The mapping is not applied to lines without
-// "$reject", nor to events that the earlier mapping made and the service refused. A record of an import with a
-// mapping is rejected again if this import has no mapping.
-//
-// Give the import of the rejects a checkpoint and a reject file of its own.
+// Rejected returns a source of the records in a reject file: each rejected record once, with its uuid and position, so
+// that a corrected record stays the same event. A line with the source's record is parsed again: by parse or, if parse is
+// nil, as a line of [JSONLines]. Any other line is the event itself. To correct an event by hand, edit the line and remove
+// "$reject". To apply a corrected mapping, give this source to [Map]. The import of the rejects needs a checkpoint and a
+// reject file of its own.
 func Rejected(path string, parse func(record []byte) ([]event.Event, error)) Source {
 	return &rejectedRecords{lineFiles{lines.NewFiles([]string{path})}, parse}
 }

@@ -75,34 +75,15 @@ type VerifyProgress struct {
 // String describes the progress in a few words.
 func (p VerifyProgress) String() string { return verify.Progress(p).String() }
 
-// Verify counts the events of an import in the project and compares them with the receipt. An acknowledgement
-// says that the service has queued an event; only Verify shows that the event is there. Historical events
-// appear after minutes to hours.
+// Verify counts the events of an import in the project and compares them with the receipt, by cells of one name on one day
+// in UTC: an acknowledgement only says that the service has queued an event. A cell is complete if its events have the
+// receipt's digest of uuids. Verify never calls an event missing that may still arrive or that it cannot count: see
+// [VerificationMissing] and [VerificationUnknown]. With [VerifyOptions.Source] it names the missing events, and
+// [Verification.Missing] is a source of them.
 //
-// Verify compares by cell: the events of one name on one day in UTC. Equal counts do not prove that the events
-// are the same, so the query also computes a digest of the uuids, and a cell is complete if its events have the
-// digest of the receipt ([DayCount.Digest]), whichever import they are of. It is never read again. Where others
-// have events too, Verify asks again by the import's ID, for which the service reads all properties. Verify
-// sends one query at a time, and waits while the service is busy.
+// Missing events are no error: see [Verification.Complete]. If nothing can be counted, the Verification is nil.
 //
-// Verify never calls an event missing that may still arrive; see [VerificationMissing]. Nor does it call events
-// missing that it cannot count. The state is then [VerificationUnknown]: for names in
-// [Verification.Uncountable], events with an $import_job_id of their own among those of others, cells with a
-// failed count, and events that may have gone because the project deletes persons or data. Events with equal uuids count once. So
-// without a Source, a cell with too few uuids but enough copies is VerificationUnknown too.
-//
-// With [VerifyOptions.Source], Verify names the missing events, and [Verification.Missing] is a source of them
-// for another import. An event that is in the project under another day or name is moved, not missing. Verify
-// looks for the first 1,000 absent events in the whole project, and for the others only among the events with the
-// import's ID.
-//
-// If counting is impossible, for example because the key lacks the scope, or if ctx has ended, Verify returns
-// an error and a nil Verification. If a later step fails, for example because a disk is full or the source
-// fails, Verify returns the error and the result of the counts. Missing events are not an error: see
-// [Verification.Complete]. A receipt without an ID is refused with an [*InputError], since its events cannot be
-// found. The warnings in [Verification.Warnings] need the scope ingestion_warning:read.
-//
-// POST /query/, scope query:read.
+// POST /query/, scope query:read; warnings need ingestion_warning:read.
 func Verify(ctx context.Context, client *hogapi.Client, receipt event.Receipt, o *VerifyOptions) (*Verification, error) {
 	options := outgoing.OrDefault(o)
 	inside, err := bridge.Open(ctx, client, ops.Verify, nil)
