@@ -46,7 +46,7 @@ type Dashboard struct {
 	SearchMatchType      *string    `json:"search_match_type,omitzero"`      // newer, with Search only
 }
 
-func (d *Dashboard) identity() string { return strconv.FormatInt(int64(d.ID), 10) }
+func (d *Dashboard) identity() string { return strconv.FormatInt(d.ID, 10) }
 
 func (d *Dashboard) complete() error { return httptry.Has("id", d.ID) }
 

@@ -28,7 +28,7 @@ type Integration struct {
 	CreatedBy   *User            `json:"created_by"`
 }
 
-func (i *Integration) identity() string { return strconv.FormatInt(int64(i.ID), 10) }
+func (i *Integration) identity() string { return strconv.FormatInt(i.ID, 10) }
 
 func (i *Integration) complete() error { return httptry.Has("id", i.ID) }
 

@@ -97,7 +97,7 @@ func (c *Call) Send(ctx context.Context) *Try {
 		Backoff:      func(_, _ time.Duration, _ int, _ *http.Response) time.Duration { return 0 }, // CheckRetry has waited
 		ErrorHandler: func(resp *http.Response, err error, _ int) (*http.Response, error) { return resp, err },
 	}
-	resp, _ := client.Do(request) //nolint:errcheck // last has the error
+	resp, _ := client.Do(request) // last has the error
 	if resp != nil {
 		_ = resp.Body.Close() // empty: the body is in last
 	}
