@@ -48,7 +48,7 @@ func (ts Timestamp) IsBeginning() bool { return ts.bound.IsBeginning() }
 // IsCaughtUp reports whether the Timestamp is [CaughtUp].
 func (ts Timestamp) IsCaughtUp() bool { return ts.bound.IsCaughtUp() }
 
-// Time returns the instant, or midnight in UTC for a date. It returns the zero time for Beginning, for CaughtUp and for
+// Time returns the instant, or midnight in UTC for a date. It returns the zero time for AtBeginning, for CaughtUp and for
 // an unset Timestamp.
 func (ts Timestamp) Time() time.Time { return ts.bound.Time() }
 
@@ -61,8 +61,8 @@ func (ts Timestamp) MarshalJSON() ([]byte, error) { return ts.bound.MarshalJSON(
 
 func (ts *Timestamp) UnmarshalJSON(b []byte) error { return ts.bound.UnmarshalJSON(b) }
 
-// BackfillRange is the range of a backfill, from Start up to but not including End: dates or instants, and perhaps from
-// [AtBeginning] or until [CaughtUp].
+// BackfillRange is the range of a backfill, from Start up to but not including End. Both are dates or instants, but Start
+// may be [AtBeginning], and End [CaughtUp].
 type BackfillRange struct {
 	Start Timestamp `json:"start_at,omitzero"`
 	End   Timestamp `json:"end_at,omitzero"`

@@ -10,13 +10,11 @@ import (
 	"github.com/hogapi/hogapi/internal/outgoing"
 )
 
-// ExportFilter is a filter of the events of an export. Marshal a list of them for Filters of a request:
+// ExportFilter is a filter of the events of an export, which must pass all of its filters. Marshal a list for a request:
 //
 //	filters, err := json.Marshal([]hogapi.ExportFilter{
 //		{Type: hogapi.FilterEvent, Key: "$browser", Operator: "exact", Value: []string{"Firefox"}},
 //	})
-//
-// An event must pass all filters.
 type ExportFilter struct {
 	Type     FilterType `json:"type"`
 	Key      string     `json:"key"`                // a property; with FilterHogQL an expression

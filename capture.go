@@ -29,7 +29,6 @@ type Capture struct {
 	pipeline *pipeline.Pipeline
 }
 
-// Format writes the type's name under every verb: the buffers of a Capture hold events.
 func (c *Capture) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, "hogapi.Capture") }
 
 // opCapture begins the errors about the use of a Capture. It is not a request.
@@ -109,7 +108,7 @@ func positionOf(events []Event) (position Position, err error) {
 	return position, nil
 }
 
-// Flush waits until the events that were taken before the call are settled and OnSettled has been called for them.
+// Flush waits until the events that were taken before the call are settled and reported to OnSettled.
 func (c *Capture) Flush(ctx context.Context) error {
 	if err := checkContext(ctx, opCapture); err != nil {
 		return err

@@ -110,7 +110,6 @@ func (c *Client) String() string {
 	return fmt.Sprintf("hogapi.Client{project: %s, api: %s, capture: %s}", project, api, capture)
 }
 
-// Format writes String under every verb.
 func (c *Client) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, c.String()) }
 
 func (c *Client) LogValue() slog.Value { return slog.StringValue(c.String()) }
@@ -132,8 +131,8 @@ type Request struct {
 }
 
 // Do calls any endpoint of the project with the authentication, retries and errors of all other calls, and decodes the
-// answer, of at most 32 MiB, into out unless out is nil. In an out of type any, numbers are float64, which rounds large
-// ids.
+// answer, of at most 32 MiB, into out. Pass nil for an endpoint that answers without a body, such as a delete. In an out
+// of type any, numbers are float64, which rounds large ids.
 func (c *Client) Do(ctx context.Context, r Request, out any, options ...CallOption) error {
 	row, refusal := endpoints.Custom(r.Method, r.Path, endpoints.Replay(r.Replay))
 	if refusal != nil {

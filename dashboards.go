@@ -66,10 +66,10 @@ var creationModes = []CreationMode{
 }
 
 // AccessLevel is the access of the key's user to an object. A change of a dashboard needs both an EffectivePrivilegeLevel
-// of [PrivilegeCanEdit] and, in a project with access control, a UserAccessLevel of at least [AccessEditor].
+// of [PrivilegeCanEdit] and, in a project with access control, a UserAccessLevel of [AccessEditor] or higher; nil is not known.
 type AccessLevel string
 
-// The levels of an object and, as its default, of a project.
+// The levels of an object, which rise in this order, and of a project.
 const (
 	AccessNone    AccessLevel = "none"
 	AccessViewer  AccessLevel = "viewer"

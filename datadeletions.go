@@ -139,8 +139,8 @@ func (s *DataDeletionsService) Preview(ctx context.Context, of DataDeletionReque
 	return orDefault(orDefault(n).Count), err
 }
 
-// Create asks PostHog to delete the events of one import for good: call Preview first. A request that was sent before is
-// answered with its deletion. A project can have 5 open requests, and the service takes 10 an hour.
+// Create asks PostHog to delete the events of one import for good: call Preview first. A request that was sent before gets
+// its deletion as the answer. A project can have 5 open requests, and the service takes 10 an hour.
 //
 // POST /data_deletion_requests/, scope data_deletion:write. [ErrInvalid] if too many are open, and if the same
 // SubmissionID belongs to another query or another user's request.

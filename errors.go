@@ -128,7 +128,6 @@ func (e *TransportError) Error() string {
 	return b.String()
 }
 
-// Unwrap returns the cause, so that context.Canceled and net.Error are found.
 func (e *TransportError) Unwrap() error { return e.Err }
 
 // DecodeError is an answer that claims success but cannot be decoded.
@@ -152,7 +151,6 @@ func (e *DecodeError) Error() string {
 	return b.String()
 }
 
-// Unwrap returns the cause.
 func (e *DecodeError) Unwrap() error { return e.Err }
 
 // OutcomeUnknownError is the error of a call that may have taken effect: it was sent, and its answer was lost,
@@ -173,13 +171,12 @@ func (e *OutcomeUnknownError) Error() string {
 	return fmt.Sprintf("hogapi: %s: %s: %s: %s", e.name(), what, endpoints.Look(e.Op), errtext.Within(e.name(), e.Err))
 }
 
-// Unwrap returns the cause.
 func (e *OutcomeUnknownError) Unwrap() error { return e.Err }
 
 func (e *OutcomeUnknownError) Is(target error) bool { return target == ErrOutcomeUnknown }
 
 // PageError is the error of a walk over a list. The items before it are valid, but for those with a [*RowError]. To
-// resume, list again from its Offset, Cursor or Before, and with the same other options.
+// resume, list again with the same options but from its Offset, Cursor or Before.
 type PageError struct {
 	Op     Op
 	Page   int       // from 1, of this walk
@@ -202,7 +199,6 @@ func (e *PageError) Error() string {
 	return fmt.Sprintf("hogapi: %s: page %d: %s; resume at %s", e.Op, e.Page, errtext.Within(e.Op, e.Err), where)
 }
 
-// Unwrap returns the cause.
 func (e *PageError) Unwrap() error { return e.Err }
 
 // isServerError reports whether the service failed.

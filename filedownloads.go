@@ -189,8 +189,8 @@ const slowestCount = time.Minute
 type FileDownloadsService service
 
 // Create starts a file download and returns its id, for [FileDownloadsService.Wait]; the service removes its files after a
-// while. [CodeTooManyFileDownloads] means that other downloads must end first, [ErrForbidden] that the project may not use
-// [ModelHogQL]. The call is not repeated if its outcome is unknown.
+// while. An [APIError] with the code [CodeTooManyFileDownloads] means that others must end first, and [ErrForbidden] that
+// the project may not use [ModelHogQL]. The call is not repeated if its outcome is unknown.
 //
 // POST /file_download_batch_exports/, scope batch_export:write.
 func (s *FileDownloadsService) Create(ctx context.Context, download FileDownloadRequest, options ...CallOption) (uuid.UUID, error) {
@@ -221,7 +221,7 @@ func (s *FileDownloadsService) walk(o *ListOptions, options []CallOption) offset
 	return walkByOffset[FileDownload](s.client, endpoint(ops.FileDownloadsList), orDefault(o), options)
 }
 
-// Get returns one file download, and once it has completed its files: GET /file_download_batch_exports/{id}/, scope
+// Get returns one file download, with its files after its completion: GET /file_download_batch_exports/{id}/, scope
 // batch_export:read.
 func (s *FileDownloadsService) Get(ctx context.Context, id uuid.UUID, options ...CallOption) (*FileDownload, error) {
 	state, err := ask[fileDownloadState](ctx, s.client, endpointByID(ops.FileDownloadsGet, id), options)
@@ -262,7 +262,7 @@ func (s *FileDownloadsService) CountRows(ctx context.Context, query CountRowsReq
 	return orDefault(orDefault(n).Count), err
 }
 
-// Logs returns one page of the log of a file download, newest entry first: GET …/{id}/logs/, scope batch_export:read.
+// Logs returns one page of the log of a file download, the newest entry first: GET …/{id}/logs/, scope batch_export:read.
 func (s *FileDownloadsService) Logs(ctx context.Context, id uuid.UUID, o *LogOptions, options ...CallOption) (*LogPage, error) {
 	return s.client.logs(ctx, endpointByID(ops.FileDownloadsLogs, id), o, options...)
 }

@@ -72,7 +72,7 @@ func WithRegion(r Region) Option {
 }
 
 // WithBaseURL sets the origin of the API, and of events unless another option does, with a path prefix if a proxy needs
-// one, but without the path of the API: see [WithAPIPath].
+// one; the path of the API itself is that of [WithAPIPath].
 func WithBaseURL(u string) Option { return func(c *config) { c.BaseURL = u } }
 
 // WithCaptureURL sets the origin that takes events.
@@ -278,8 +278,7 @@ func (i CallInfo) in(ctx context.Context) context.Context {
 	return context.WithValue(ctx, callInfoKey{}, i)
 }
 
-// CallInfoFrom returns the call to which the request with this context belongs. The bool reports whether there
-// is one.
+// CallInfoFrom returns the call to which the request with this context belongs, if there is one.
 func CallInfoFrom(ctx context.Context) (CallInfo, bool) {
 	info, ok := ctx.Value(callInfoKey{}).(CallInfo)
 	return info, ok

@@ -62,7 +62,7 @@ type ListOptions struct {
 
 // CursorOptions selects a part of a list that is paged by cursor.
 type CursorOptions struct {
-	Cursor   string // where to start: from [CursorPage.NextCursor] or a PageError, or a page's Next unchanged
+	Cursor   string // where to start: of [CursorPage.NextCursor], a PageError, or a page's Next; with the other options of then
 	MaxPages int    // a walk over more pages is an error; 0 means 10,000
 	Prefetch int    // 1 or more fetches the next page while the reader works on this one
 }
@@ -179,10 +179,12 @@ func byName[T any](op Op, name string, list iter.Seq2[T, error], of func(*T) (id
 	var found *T
 	var ids []string
 	for item, err := range list {
-		if err != nil {
+		id, names := of(&item)
+		isOther := errors.As(err, new(*RowError)) && !slices.Contains(names, name) && !slices.Contains(names, "")
+		if err != nil && !isOther {
 			return nil, err
 		}
-		if id, names := of(&item); slices.Contains(names, name) {
+		if slices.Contains(names, name) {
 			found = &item
 			ids = append(ids, fmt.Sprint(id))
 		}
@@ -209,7 +211,6 @@ type RowError struct {
 
 func (e *RowError) Error() string { return fmt.Sprint(e.Err) }
 
-// Unwrap returns the *DecodeError.
 func (e *RowError) Unwrap() error { return e.Err }
 
 // rowErrors are the errors of the rows of one page, in their order.
@@ -227,7 +228,6 @@ func (e rowErrors) Error() string {
 	return b.String()
 }
 
-// Unwrap returns the errors of the rows.
 func (e rowErrors) Unwrap() (all []error) {
 	for _, row := range e {
 		all = append(all, row)

@@ -342,8 +342,8 @@ func (s *RunsService) Retry(ctx context.Context, exportID, runID uuid.UUID, o *B
 }
 
 // Logs returns one page of the log of a run, newest entry first. The newest servers answer 500: read the log of the
-// export, with After and Before of the run. LogOptions.After also applies to the creation of the run: an older one is
-// [ErrNotFound].
+// export, with After and Before of the run. LogOptions.After also applies to the creation of the run: an older one is not
+// found.
 //
 // GET /batch_exports/{batch_export_id}/runs/{id}/logs/, scope batch_export:read. [ErrUnsupported] on older servers.
 func (s *RunsService) Logs(ctx context.Context, exportID, runID uuid.UUID, o *LogOptions, options ...CallOption) (*LogPage, error) {

@@ -25,8 +25,9 @@ import (
 // Repair carries out the steps of a plan that are planned or begun, one after another, stores their states in the plan,
 // and reads the coverage again. It stops at the first step that fails; another call with the same plan, also after a kill
 // with the plan that RepairOptions.Save has stored, continues and begins no backfill twice. It refuses to begin if one
-// more failed run would pause the export. It returns the report with an error too: an [*hogapi.InputError] for a plan that
-// does not fit, a [*hogapi.BackfillError], or that of a call. docs/reference.md has what it checks before each step.
+// more failed run would pause the export. Steps can be left to you without an error: Report.After says what is missing.
+// The report comes with an error too: an [*hogapi.InputError] for a plan that does not fit, a [*hogapi.BackfillError], or
+// that of a call. docs/reference.md has what Repair checks before each step.
 //
 // GET and POST /batch_exports/{id}/backfills/, GET …/runs/, POST …/runs/{id}/cancel/, POST /batch_exports/, scope
 // batch_export:write.

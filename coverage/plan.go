@@ -92,7 +92,7 @@ type Step struct {
 }
 
 // Plan says how the gaps of an export are repaired. It can be read by a person, stored as JSON, and carried out by
-// another process with [Repair].
+// another process with [Repair]. It is over when no step is planned, begun or failed: see [Plan.Summary].
 type Plan struct {
 	ExportID  uuid.UUID     `json:"export_id"`
 	Name      string        `json:"name"`
@@ -135,7 +135,7 @@ type RepairOptions struct {
 // Report is the result of a repair.
 type Report struct {
 	Plan  *Plan     `json:"plan"`
-	After *Coverage `json:"after"` // nil if it could not be read
+	After *Coverage `json:"after"` // from the start of the first step on, so for Options.Since keep that of Of; nil if it could not be read
 }
 
 // MakePlan plans the repair of the gaps of a coverage. It changes nothing: read the plan, then pass it to [Repair]. A gap

@@ -61,7 +61,7 @@ type RangeFile struct {
 }
 
 // DownloadRange downloads the data of a range of any length into a folder, with one file download for each interval of at most
-// 7 days, and yields the files in the order of time. Rows of events are chosen by their arrival, so Range also gets rows
+// 7 days, and yields the files in the order of time. Rows of events are chosen by their arrival, so DownloadRange also gets rows
 // of old intervals that a backfill leaves out. Of an interval that began over 8 days ago, only those come whose
 // timestamp is from 7 days before it to 1 day after it. Persons come with their newest state, in the interval of their
 // newest change. PostHog bills the rows like exported rows; docs/exports.md says what else may be left out.

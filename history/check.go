@@ -79,8 +79,8 @@ func (f *CheckFinding) add(p event.Position, text string) {
 
 // Check reads a whole source and sends nothing: it needs no client and no key. The gate of an import accepts
 // the events that Check counts as good. Check uses only the options ID, Gate, Delivery.Protocol, MaxRejectShare
-// and MaxRejects. If the gate alone refuses more events than an import allows, the error is a [*StopError] with
-// the reason [StopTooManyRejects]. Check cannot know which events the service would refuse. The report is valid
+// and MaxRejects. If the gate alone refuses more events than an import allows, the error is a [*hogapi.StopError] with
+// the reason [hogapi.StopTooManyRejects]. Check cannot know which events the service would refuse. The report is valid
 // with an error too; it then covers the events read so far.
 //
 // A pipe can be read once: after Check, an import of the same source stops with an error. Import it without

@@ -34,7 +34,7 @@ type Options struct {
 	// MaxRejectShare is the largest share of rejects among the records that are not skipped, in all runs of the
 	// import. It is checked after the first 1,000 records and at the end, if there are at least two rejects. The
 	// import also stops if the first 100 records, or all records of a shorter source, are rejects. The reason of
-	// such a stop is [StopTooManyRejects]. Set -1 for no limit. The default is 0.01.
+	// such a stop is [hogapi.StopTooManyRejects]. Set -1 for no limit. The default is 0.01.
 	MaxRejectShare float64
 	// MaxRejects is the largest number of rejects in all runs of the import. One more stops it at once. The
 	// default is no limit.
@@ -44,7 +44,7 @@ type Options struct {
 	// without [io.ReaderAt] are verified while their events are sent. Set -1 to verify no file beforehand. The
 	// default is 1 GiB.
 	VerifyArchiveBytes int64
-	// Rate is the largest number of events per second; [RateUnlimited] sets no limit. The default is 1,000, the rate of
+	// Rate is the largest number of events per second; [hogapi.RateUnlimited] sets no limit. The default is 1,000, the rate of
 	// the service's own importer.
 	Rate int
 	// Total is the number of events in the source, for Stats.Total. The default, 0, means that it is not known.

@@ -39,7 +39,7 @@ func (f rejectFile) Reject(_ context.Context, r event.Reject) error {
 	return bridge.FileError(f.file.AddAlone(&statefile.Reject{Event: r.Event, UUID: r.UUID, Record: r.Raw, Refusal: r.Err, Note: note}))
 }
 
-// Rejected returns a source of the records in a reject file: each rejected record once, with its uuid and position, so
+// Rejected returns a source of the records in a reject file: each rejected record once, with its uuid, and its old position as Origin, so
 // that a corrected record stays the same event. A line with the source's record is parsed again: by parse or, if parse is
 // nil, as a line of [JSONLines]. Any other line is the event itself. To correct an event by hand, edit the line and remove
 // "$reject". To apply a corrected mapping, give this source to [Map]. The import of the rejects needs a checkpoint and a

@@ -106,7 +106,7 @@ type Verification struct {
 
 // VerificationCell compares the events of one name in one period.
 type VerificationCell struct {
-	Day          string            `json:"day"` // as [DayCount]; days before 1970 are months
+	Day          string            `json:"day"` // as [event.DayCount]; days before 1970 are months
 	Event        string            `json:"event"`
 	Acknowledged int64             `json:"acknowledged"`
 	Unconfirmed  int64             `json:"unsure,omitempty"`
@@ -120,7 +120,7 @@ type VerificationCell struct {
 	Reason       string            `json:"reason,omitempty"`
 }
 
-// Complete reports whether the import is finished ([Receipt.Finished]), and the project has all events that
+// Complete reports whether the import is finished ([event.Receipt.Finished]), and the project has all events that
 // were sent and no others, by the digests of their uuids or by all uuids, never by counts alone. A program
 // should exit with 0 only if Complete returns true.
 func (v *Verification) Complete() bool {

@@ -38,7 +38,7 @@ type VerifyOptions struct {
 	EveryUUID bool
 	// Dir is a folder for intermediate results: an interrupted Verify continues from it, and later ones remember
 	// the earlier looks. It takes up to 60 bytes for each event of the Source. One Verify at a time owns it;
-	// another gets [ErrHeld]. By default, Verify uses a temporary folder if it needs one.
+	// another gets [hogapi.ErrHeld]. By default, Verify uses a temporary folder if it needs one.
 	Dir string
 	// Wait repeats the look until the import is complete or no more events can arrive. It waits for unconfirmed
 	// events too. The first pause is a minute; it doubles each time, up to half an hour. The default is false:

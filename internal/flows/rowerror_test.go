@@ -173,3 +173,19 @@ func TestErrorOfOneLineOfALog(t *testing.T) {
 	require.ErrorContains(t, err, "row 1: level: 5 is not a text")
 	require.Len(t, page.Results, 2)
 }
+
+// A row that cannot be decoded does not hide an export of another name, and is an error where it may have the name.
+func TestByNameBesideARowError(t *testing.T) {
+	row := func(id int, name, paused string) string {
+		return fmt.Sprintf(`{"id":"0190f3c0-0000-7000-8000-%012d","name":%s,"paused":%s,"interval":"hour","created_at":"2024-05-01T00:00:00Z","destination":{"type":"S3","config":{}}}`, id, name, paused)
+	}
+	client := pagesOf(t, []string{row(1, `"lake"`, `"yes"`), row(2, `"warehouse"`, "false"), row(3, "[]", "false")})
+	_, err := client.BatchExports.ByName(t.Context(), "lake")
+	require.ErrorAs(t, err, new(*hogapi.RowError))
+	_, err = client.BatchExports.ByName(t.Context(), "warehouse")
+	require.ErrorAs(t, err, new(*hogapi.RowError), "the last row may have any name")
+	client = pagesOf(t, []string{row(1, `"lake"`, `"yes"`), row(2, `"warehouse"`, "false")})
+	found, err := client.BatchExports.ByName(t.Context(), "warehouse")
+	require.NoError(t, err)
+	require.Equal(t, "warehouse", found.Name)
+}
