@@ -106,6 +106,33 @@ func TestSendPays(t *testing.T) {
 	})
 }
 
+// A call pays for each retry, and more after a silence. Success returns the cost of the last retry, or one token if it came
+// at the first try, and never more than was spent.
+func TestCostOfRetries(t *testing.T) {
+	t.Parallel()
+	busy, ok := answers(503, "busy"), answers(200, "{}")
+	for name, tt := range map[string]struct {
+		before, after int // tokens that are spent
+		script        []roundTrip
+	}{
+		"never":               {0, 2 * CostOfRetry, []roundTrip{busy}},
+		"silent, then busy":   {0, costSilent + CostOfRetry, []roundTrip{hangs, busy}},
+		"busy, then well":     {7, 7, []roundTrip{busy, ok}},
+		"busy twice":          {7, 7 + CostOfRetry, []roundTrip{busy, busy, ok}},
+		"well at once":        {7, 6, []roundTrip{ok}},
+		"well, nothing spent": {0, 0, []roundTrip{ok}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				tokens := &Tokens{spent: tt.before}
+				sent(t.Context(), t, func(c *Call) { c.Tokens = tokens }, tt.script...)
+				assert.Equal(t, tt.after, tokens.spent)
+			})
+		})
+	}
+}
+
 // A retry that was ended while it was under way costs as much as any other.
 func TestARetryThatIsEndedIsPaid(t *testing.T) {
 	t.Parallel()
