@@ -30,6 +30,7 @@ type MetricSeries struct {
 	Totals           MetricTotals `json:"totals"`
 }
 
+// UnmarshalJSON implements json.Unmarshaler.
 func (s *MetricSeries) UnmarshalJSON(b []byte) error {
 	type plain MetricSeries
 	var raw struct {
@@ -62,6 +63,7 @@ type MetricError struct {
 	LastSeen time.Time `json:"last_seen"`
 }
 
+// UnmarshalJSON implements json.Unmarshaler.
 func (e *MetricError) UnmarshalJSON(b []byte) error {
 	type plain MetricError
 	var raw struct {
@@ -85,6 +87,7 @@ type MetricErrorDetail struct {
 	Details   json.RawMessage `json:"error_details"` // of any shape
 }
 
+// UnmarshalJSON implements json.Unmarshaler.
 func (d *MetricErrorDetail) UnmarshalJSON(b []byte) error {
 	type plain MetricErrorDetail
 	var raw struct {
@@ -116,6 +119,7 @@ type HistoricalExport struct {
 	Duration   *float64        `json:"duration,omitzero"`    // seconds; nil while it is not finished
 }
 
+// UnmarshalJSON implements json.Unmarshaler.
 func (h *HistoricalExport) UnmarshalJSON(b []byte) error {
 	type plain HistoricalExport
 	var raw struct {

@@ -94,6 +94,7 @@ func (e *BackfillError) Error() string {
 	return fmt.Sprintf("hogapi: %s: %s", cmp.Or(e.of, "backfill of export "+e.ExportID.String()), e.reason)
 }
 
+// Is matches the sentinels of this package.
 func (e *BackfillError) Is(target error) bool { return target != nil && target == e.sentinel }
 
 // Unwrap returns an error for each run that did not complete.
