@@ -1,4 +1,4 @@
-package hogapi
+package main
 
 import (
 	"encoding/json"
@@ -12,12 +12,15 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
+
+	"github.com/hogapi/hogapi"
 )
 
 // BenchmarkRuns reads 2,000 runs in 20 pages, with this package and with net/http and encoding/json alone, and
 // reports the medians and their ratio.
 func BenchmarkRuns(b *testing.B) {
-	const pages, rows = 20, 100
+	const pages, rows, benchKey = 20, 100, "phx_Benchmark0000000"
+	export := uuid.New()
 	var body [pages]string
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var n int
@@ -35,14 +38,14 @@ func BenchmarkRuns(b *testing.B) {
 		for i := range all {
 			all[i] = fmt.Sprintf(`{"id":%q,"batch_export":%q,"status":"Completed","data_interval_start":"2026-11-01T00:00:00Z","data_interval_end":"2026-11-01T01:00:00Z",`+
 				`"records_completed":12345,"records_total_count":12345,"latest_error":null,"cursor":null,"created_at":"2026-11-01T01:00:00.123456Z",`+
-				`"last_updated_at":"2026-11-01T01:01:00.123456Z","finished_at":"2026-11-01T01:01:00Z","backfill":null,"bytes_exported":1234567}`, uuid.New(), exportA)
+				`"last_updated_at":"2026-11-01T01:01:00.123456Z","finished_at":"2026-11-01T01:01:00Z","backfill":null,"bytes_exported":1234567}`, uuid.New(), export)
 		}
 		body[n] = `{"next":` + next + `,"previous":null,"results":[` + strings.Join(all, ",") + `]}`
 	}
-	client, err := NewClient(WithBaseURL(server.URL), WithProject("1"), WithPersonalAPIKey(testPersonalKey))
+	client, err := hogapi.NewClient(hogapi.WithBaseURL(server.URL), hogapi.WithProject("1"), hogapi.WithPersonalAPIKey(benchKey))
 	require.NoError(b, err)
 	ours := func() (n int) {
-		for _, err := range client.Runs.All(b.Context(), exportA, nil) {
+		for _, err := range client.Runs.All(b.Context(), export, nil) {
 			require.NoError(b, err)
 			n++
 		}
@@ -52,17 +55,20 @@ func BenchmarkRuns(b *testing.B) {
 		for next := server.URL + "/x/"; next != ""; {
 			request, err := http.NewRequestWithContext(b.Context(), http.MethodGet, next, nil)
 			require.NoError(b, err)
-			request.Header.Set("Authorization", "Bearer "+testPersonalKey)
+			request.Header.Set("Authorization", "Bearer "+benchKey)
 			resp, err := http.DefaultClient.Do(request)
 			require.NoError(b, err)
-			var page CursorPage[Run]
+			var page hogapi.CursorPage[hogapi.Run]
 			require.NoError(b, json.NewDecoder(resp.Body).Decode(&page))
 			require.NoError(b, resp.Body.Close())
 			for range page.Results {
 				require.NoError(b, err)
 				n++
 			}
-			next = orDefault(page.Next)
+			next = ""
+			if page.Next != nil {
+				next = *page.Next
+			}
 		}
 		return n
 	}
