@@ -30,7 +30,6 @@ type MetricSeries struct {
 	Totals           MetricTotals `json:"totals"`
 }
 
-// UnmarshalJSON implements json.Unmarshaler.
 func (s *MetricSeries) UnmarshalJSON(b []byte) error {
 	type plain MetricSeries
 	var raw struct {
@@ -63,7 +62,6 @@ type MetricError struct {
 	LastSeen time.Time `json:"last_seen"`
 }
 
-// UnmarshalJSON implements json.Unmarshaler.
 func (e *MetricError) UnmarshalJSON(b []byte) error {
 	type plain MetricError
 	var raw struct {
@@ -87,7 +85,6 @@ type MetricErrorDetail struct {
 	Details   json.RawMessage `json:"error_details"` // of any shape
 }
 
-// UnmarshalJSON implements json.Unmarshaler.
 func (d *MetricErrorDetail) UnmarshalJSON(b []byte) error {
 	type plain MetricErrorDetail
 	var raw struct {
@@ -119,7 +116,6 @@ type HistoricalExport struct {
 	Duration   *float64        `json:"duration,omitzero"`    // seconds; nil while it is not finished
 }
 
-// UnmarshalJSON implements json.Unmarshaler.
 func (h *HistoricalExport) UnmarshalJSON(b []byte) error {
 	type plain HistoricalExport
 	var raw struct {

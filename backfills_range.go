@@ -59,7 +59,6 @@ func (ts Timestamp) String() string { return ts.bound.String() }
 // is an error: fields of this type need the tag option omitzero.
 func (ts Timestamp) MarshalJSON() ([]byte, error) { return ts.bound.MarshalJSON() }
 
-// UnmarshalJSON implements json.Unmarshaler.
 func (ts *Timestamp) UnmarshalJSON(b []byte) error { return ts.bound.UnmarshalJSON(b) }
 
 // BackfillRange is the range of a backfill, from Start up to but not including End. Both are dates or instants, but Start

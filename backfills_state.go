@@ -94,10 +94,8 @@ func (e *BackfillError) Error() string {
 	return fmt.Sprintf("hogapi: %s: %s", cmp.Or(e.of, "backfill of export "+e.ExportID.String()), e.reason)
 }
 
-// Is matches the sentinels of this package.
 func (e *BackfillError) Is(target error) bool { return target != nil && target == e.sentinel }
 
-// Unwrap returns an error for each run that did not complete.
 func (e *BackfillError) Unwrap() (all []error) {
 	for i := range e.State.Runs {
 		if run := &e.State.Runs[i]; run.endedBadly() {

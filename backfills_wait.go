@@ -46,7 +46,6 @@ type BackfillBaseline struct {
 	Running []uuid.UUID `json:"running,omitzero"` // in a baseline of runs: the runs that were under way
 }
 
-// UnmarshalJSON implements json.Unmarshaler.
 func (t *BackfillTicket) UnmarshalJSON(b []byte) error {
 	type plain BackfillTicket
 	stored := struct {

@@ -112,7 +112,6 @@ func (c *Client) String() string {
 
 func (c *Client) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, c.String()) }
 
-// LogValue implements slog.LogValuer.
 func (c *Client) LogValue() slog.Value { return slog.StringValue(c.String()) }
 
 func hostOf(u *url.URL) string {

@@ -45,7 +45,6 @@ func (d Destination) Raw() json.RawMessage {
 // sealed keeps a config where fmt does not look: two pointers away.
 type sealed struct{ config *json.RawMessage }
 
-// UnmarshalJSON implements json.Unmarshaler.
 func (d *Destination) UnmarshalJSON(b []byte) error {
 	var sent struct {
 		Type        destination.Type `json:"type"`
@@ -93,7 +92,6 @@ func readConfig(kind destination.Type, text json.RawMessage) destination.Config 
 	return destination.Raw(text)
 }
 
-// MarshalJSON implements json.Marshaler.
 func (d Destination) MarshalJSON() ([]byte, error) {
 	config := []byte("null")
 	if !outgoing.IsNil(d.Config) {

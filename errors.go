@@ -80,7 +80,6 @@ func (e *APIError) failure() endpoints.Failure {
 	}
 }
 
-// Is matches the sentinels of this package.
 func (e *APIError) Is(target error) bool {
 	switch {
 	case target == ErrUnsupported:
@@ -99,7 +98,6 @@ var statusSentinels = map[int]error{
 	http.StatusPaymentRequired: ErrQuota, http.StatusBadRequest: ErrInvalid, http.StatusUnprocessableEntity: ErrInvalid,
 }
 
-// LogValue implements slog.LogValuer.
 func (e *APIError) LogValue() slog.Value {
 	return slog.GroupValue(
 		slog.String("op", string(e.Op)), slog.String("route", e.Route), slog.Int("status", e.StatusCode),
@@ -175,7 +173,6 @@ func (e *OutcomeUnknownError) Error() string {
 
 func (e *OutcomeUnknownError) Unwrap() error { return e.Err }
 
-// Is matches ErrOutcomeUnknown.
 func (e *OutcomeUnknownError) Is(target error) bool { return target == ErrOutcomeUnknown }
 
 // PageError is the error of a walk over a list. The items before it are valid, but for those with a [*RowError]. To

@@ -26,7 +26,6 @@ type LogEntry struct {
 	LogSourceID string    `json:"log_source_id"` // the export
 }
 
-// UnmarshalJSON implements json.Unmarshaler.
 func (e *LogEntry) UnmarshalJSON(b []byte) error {
 	type plain LogEntry
 	var raw struct {
@@ -73,7 +72,6 @@ func (p *LogPage) decodeRows(ctx context.Context, body []byte) (err error) {
 	return err
 }
 
-// UnmarshalJSON implements json.Unmarshaler.
 func (p *LogPage) UnmarshalJSON(b []byte) error {
 	if bytes.HasPrefix(b, []byte("[")) {
 		return json.Unmarshal(b, &p.Results)

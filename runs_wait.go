@@ -119,7 +119,6 @@ func (e *RunError) Error() string {
 	return fmt.Sprintf("hogapi: run %s %s%s", e.Run.ID, e.reason, e.Run.ending())
 }
 
-// Is matches the sentinels of this package.
 func (e *RunError) Is(target error) bool {
 	if e.Run.outcome() == coverage.RecordsFailed {
 		return target == ErrRunFailed
