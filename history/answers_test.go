@@ -269,9 +269,9 @@ func TestVerificationJSON(t *testing.T) {
 	require.NoError(t, err)
 	var again Verification
 	require.NoError(t, json.Unmarshal(raw, &again))
-	assert.Equal(t, v, &again)
+	assert.Equal(t, v, again)
 	require.ErrorIs(t, json.Unmarshal([]byte(`{}`), &again), hogapi.ErrInvalid, "an empty object is not complete")
-	var none *Verification
+	var none Verification
 	assert.False(t, none.Complete())
 }
 

@@ -123,12 +123,12 @@ type VerificationCell struct {
 // Complete reports whether the import is finished ([event.Receipt.Finished]), and the project has all events that
 // were sent and no others, by the digests of their uuids or by all uuids, never by counts alone. A program
 // should exit with 0 only if Complete returns true.
-func (v *Verification) Complete() bool {
-	return v != nil && v.State == VerificationComplete && !v.Unfinished
+func (v Verification) Complete() bool {
+	return v.State == VerificationComplete && !v.Unfinished
 }
 
-func (o VerifyOptions) verification(r event.Receipt, found *verify.Result, now time.Time) *Verification {
-	return &Verification{
+func (o VerifyOptions) verification(r event.Receipt, found *verify.Result, now time.Time) Verification {
+	return Verification{
 		ID: r.ID, State: verificationStates[found.State], CheckedAt: now.UTC(), Looks: found.Looks,
 		Acknowledged: r.Acknowledged, Unconfirmed: r.Unconfirmed, Seen: found.Seen, Copies: found.Copies,
 		MissingEvents: found.Missing, MovedEvents: found.Moved, ForeignEvents: found.Foreign,
@@ -164,7 +164,7 @@ func (v *Verification) addWarnings(ctx context.Context, client *hogapi.Client) {
 }
 
 // String returns a table of the cells that are not complete, for people.
-func (v *Verification) String() string {
+func (v Verification) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "import %q: %v", v.ID, v.State)
 	switch {
@@ -212,7 +212,7 @@ func (v *Verification) String() string {
 	return b.String()
 }
 
-func (v *Verification) writeCells(b *strings.Builder) {
+func (v Verification) writeCells(b *strings.Builder) {
 	const shown = 50
 	var doubled, open int64
 	var rows strings.Builder
@@ -263,7 +263,7 @@ func (v *Verification) UnmarshalJSON(b []byte) error {
 // other events. The source ends with an error, after its events, if it did not find all missing events or the
 // Verification does not name all of them. If the Verification names no missing event, the source yields only an
 // error, which says why.
-func (v *Verification) Missing(source Source) Source {
+func (v Verification) Missing(source Source) Source {
 	if err := v.canBeSentAgain(source); err != nil {
 		return Func("missing events", func(context.Context, event.Position) iter.Seq2[event.Event, error] {
 			return pages.Failed[event.Event](err)
@@ -273,10 +273,10 @@ func (v *Verification) Missing(source Source) Source {
 }
 
 // canBeSentAgain returns the reason why no missing events are known, or nil if some are.
-func (v *Verification) canBeSentAgain(source Source) error {
+func (v Verification) canBeSentAgain(source Source) error {
 	const op = "hogapi: Verification.Missing: "
 	switch {
-	case v == nil:
+	case v.State == "":
 		return errors.New(op + "there is no Verification: look at the error of Verify")
 	case source == nil || !canBeRead(source):
 		return &hogapi.InputError{Op: ops.Verify, Field: "Verification.Missing", Want: "the source that was verified"}

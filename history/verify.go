@@ -81,28 +81,28 @@ func (p VerifyProgress) String() string { return verify.Progress(p).String() }
 // [VerificationMissing] and [VerificationUnknown]. With [VerifyOptions.Source] it names the missing events, and
 // [Verification.Missing] is a source of them.
 //
-// Missing events are no error: see [Verification.Complete]. If nothing can be counted, the Verification is nil.
+// Missing events are no error: see [Verification.Complete]. If nothing can be counted, the Verification is zero, with the error.
 //
 // POST /query/, scope query:read; warnings need ingestion_warning:read.
-func Verify(ctx context.Context, client *hogapi.Client, receipt event.Receipt, o *VerifyOptions) (*Verification, error) {
+func Verify(ctx context.Context, client *hogapi.Client, receipt event.Receipt, o *VerifyOptions) (Verification, error) {
 	options := outgoing.OrDefault(o)
 	inside, err := bridge.Open(ctx, client, ops.Verify, nil)
 	if err != nil {
-		return nil, err
+		return Verification{}, err
 	}
 	if err := options.check(receipt); err != nil {
-		return nil, err
+		return Verification{}, err
 	}
 	config, err := options.config(ctx, inside, receipt)
 	if err != nil {
-		return nil, err
+		return Verification{}, err
 	}
 	found, err := verify.Verify(ctx, config)
 	if unfit, ok := errors.AsType[*ops.InputError](err); ok {
 		err = outgoing.Refused(ops.Verify, unfit)
 	}
 	if found == nil {
-		return nil, bridge.FileError(err)
+		return Verification{}, bridge.FileError(err)
 	}
 	v := options.verification(receipt, found, inside.Now())
 	if v.MissingEvents > 0 || v.MovedEvents > 0 {

@@ -238,7 +238,7 @@ func TestVerifyUnconfirmed(t *testing.T) {
 	require.EqualValues(t, 2, receipt.Unconfirmed)
 	var text strings.Builder
 	s := settings{id: "shop", receipt: "shop.receipt.json", rejects: "shop.rejects.jsonl"}
-	err = s.report(&text, receipt, &history.Verification{State: history.VerificationCompleteUnconfirmed}, nil)
+	err = s.report(&text, receipt, history.Verification{State: history.VerificationCompleteUnconfirmed}, nil)
 	require.ErrorContains(t, err, "the import is not complete: complete with unconfirmed")
 	assert.Contains(t, text.String(), "2 events are unconfirmed")
 

@@ -40,7 +40,7 @@ func (s settings) verifyKept(ctx context.Context, out io.Writer, c *hogapi.Clien
 
 // report prints the events of an import in the project, and advice about unconfirmed events. The error
 // is nil only if all events are there.
-func (s settings) report(out io.Writer, r hogapi.Receipt, v *history.Verification, err error) error {
+func (s settings) report(out io.Writer, r hogapi.Receipt, v history.Verification, err error) error {
 	err = show(out, v, err)
 	if errors.Is(err, errNotComplete) && r.Unconfirmed > 0 {
 		fmt.Fprintf(out, unconfirmedAre, r.Unconfirmed, s.rejects, s.id, s.rejects)
@@ -50,8 +50,8 @@ func (s settings) report(out io.Writer, r hogapi.Receipt, v *history.Verificatio
 
 var errNotComplete = errors.New("the import is not complete")
 
-func show(out io.Writer, v *history.Verification, err error) error {
-	if v != nil {
+func show(out io.Writer, v history.Verification, err error) error {
+	if v.State != "" {
 		fmt.Fprintf(out, "\n%v\n", v)
 	}
 	if err == nil && !v.Complete() {

@@ -100,10 +100,10 @@ func (b *budgeted) source() history.Source {
 }
 
 // looks verifies again and again, and returns the last result and what was read, in readings of uuid, time and name of all rows.
-func (b *budgeted) looks(t testing.TB, n int, source history.Source, before func(look int)) (*history.Verification, float64) {
+func (b *budgeted) looks(t testing.TB, n int, source history.Source, before func(look int)) (history.Verification, float64) {
 	t.Helper()
 	client, dir := b.server.Client(t), t.TempDir()
-	var v *history.Verification
+	var v history.Verification
 	var err error
 	for look := range n {
 		if before != nil {
@@ -122,41 +122,41 @@ var readSituations = []struct {
 	name  string
 	most  float64
 	state history.VerificationState
-	run   func(t testing.TB, scale int) (*history.Verification, float64)
+	run   func(t testing.TB, scale int) (history.Verification, float64)
 }{
-	{"all arrived, one look", 1.1, history.VerificationComplete, func(t testing.TB, scale int) (*history.Verification, float64) {
+	{"all arrived, one look", 1.1, history.VerificationComplete, func(t testing.TB, scale int) (history.Verification, float64) {
 		b := newBudgeted(120, 1_000/scale)
 		b.arrive(0, 120, nil)
 		return b.looks(t, 1, nil, nil)
 	}},
-	{"ten looks while events arrive", 6.5, history.VerificationComplete, func(t testing.TB, scale int) (*history.Verification, float64) {
+	{"ten looks while events arrive", 6.5, history.VerificationComplete, func(t testing.TB, scale int) (history.Verification, float64) {
 		b := newBudgeted(120, 1_000/scale)
 		b.receipt.LastAcknowledged = b.now
 		return b.looks(t, 10, nil, func(look int) { b.arrive(12*look, 12*look+12, nil) })
 	}},
-	{"3 lost, five looks", 6, history.VerificationMissing, func(t testing.TB, scale int) (*history.Verification, float64) {
+	{"3 lost, five looks", 6, history.VerificationMissing, func(t testing.TB, scale int) (history.Verification, float64) {
 		b := newBudgeted(120, 1_000/scale)
 		b.arrive(0, 120, func(day, n int) bool { return n == 5 && day%50 == 7 })
 		return b.looks(t, 5, nil, nil)
 	}},
-	{"3 of one cell lost and named, four looks", 10, history.VerificationMissing, func(t testing.TB, scale int) (*history.Verification, float64) {
+	{"3 of one cell lost and named, four looks", 10, history.VerificationMissing, func(t testing.TB, scale int) (history.Verification, float64) {
 		b := newBudgeted(1, 120_000/scale)
 		b.arrive(0, 1, func(_, n int) bool { return n%(50_000/scale) == 7 })
 		return b.looks(t, 4, b.source(), nil)
 	}},
-	{"others on a tenth of the days", 4, history.VerificationComplete, func(t testing.TB, scale int) (*history.Verification, float64) {
+	{"others on a tenth of the days", 4, history.VerificationComplete, func(t testing.TB, scale int) (history.Verification, float64) {
 		b := newBudgeted(120, 1_000/scale)
 		b.arrive(0, 120, nil)
 		b.others(10, 100/scale)
 		return b.looks(t, 1, nil, nil)
 	}},
-	{"as many others, one look", 25, history.VerificationComplete, func(t testing.TB, scale int) (*history.Verification, float64) {
+	{"as many others, one look", 25, history.VerificationComplete, func(t testing.TB, scale int) (history.Verification, float64) {
 		b := newBudgeted(120, 1_000/scale)
 		b.arrive(0, 120, nil)
 		b.others(1, 1_000/scale)
 		return b.looks(t, 1, nil, nil)
 	}},
-	{"as many others, ten looks", 60, history.VerificationComplete, func(t testing.TB, scale int) (*history.Verification, float64) {
+	{"as many others, ten looks", 60, history.VerificationComplete, func(t testing.TB, scale int) (history.Verification, float64) {
 		b := newBudgeted(120, 1_000/scale)
 		b.receipt.LastAcknowledged = b.now
 		b.others(1, 1_000/scale)

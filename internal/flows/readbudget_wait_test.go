@@ -75,7 +75,7 @@ func TestVerifyReadsNoMoreThanItMay(t *testing.T) {
 	v, err := history.Verify(t.Context(), client, b.receipt, &history.VerifyOptions{Dir: dir, MaxBytesRead: limit})
 	require.ErrorIs(t, err, history.ErrMaxBytesRead)
 	require.ErrorContains(t, err, "run again with the same Dir to continue")
-	assert.Nil(t, v)
+	assert.Zero(t, v)
 	first := b.project.ReadBytes()
 	assert.LessOrEqual(t, first, limit)
 	v, err = history.Verify(t.Context(), client, b.receipt, &history.VerifyOptions{Dir: dir, MaxBytesRead: limit})

@@ -35,14 +35,14 @@ func givenBy(source history.Source) (ids []uuid.UUID, err error) {
 func TestMissingSaysWhyItIsEmpty(t *testing.T) {
 	t.Parallel()
 	ids := []uuid.UUID{numberedUUID(1)}
-	var none *history.Verification
+	var none history.Verification
 	for want, missing := range map[string]history.Source{
 		"there is no Verification":                  none.Missing(numbered(3)),
-		"want the source that was verified":         (&history.Verification{State: history.VerificationMissing, MissingEvents: 1, MissingIDs: ids}).Missing(nil),
-		"nothing is missing":                        (&history.Verification{State: history.VerificationComplete}).Missing(numbered(3)),
-		`the import is "still arriving"`:            (&history.Verification{State: history.VerificationInProgress}).Missing(numbered(3)),
-		"not known which 2 events are missing":      (&history.Verification{State: history.VerificationMissing, MissingEvents: 2}).Missing(numbered(3)),
-		`the import is "complete with unconfirmed"`: (&history.Verification{State: history.VerificationCompleteUnconfirmed}).Missing(numbered(3)),
+		"want the source that was verified":         (history.Verification{State: history.VerificationMissing, MissingEvents: 1, MissingIDs: ids}).Missing(nil),
+		"nothing is missing":                        (history.Verification{State: history.VerificationComplete}).Missing(numbered(3)),
+		`the import is "still arriving"`:            (history.Verification{State: history.VerificationInProgress}).Missing(numbered(3)),
+		"not known which 2 events are missing":      (history.Verification{State: history.VerificationMissing, MissingEvents: 2}).Missing(numbered(3)),
+		`the import is "complete with unconfirmed"`: (history.Verification{State: history.VerificationCompleteUnconfirmed}).Missing(numbered(3)),
 	} {
 		got, err := givenBy(missing)
 		require.ErrorContains(t, err, want)
@@ -63,14 +63,14 @@ func TestMissingRefusesAnotherCheckpoint(t *testing.T) {
 		return failed(history.Import(t.Context(), client, source, &history.Options{ID: verifiedID, Rate: hogapi.RateUnlimited, Checkpoint: history.CheckpointFile(path)}))
 	}
 	require.NoError(t, again(numbered(5)))
-	first := &history.Verification{ID: verifiedID, State: history.VerificationMissing, MissingEvents: 1, MissingIDs: []uuid.UUID{numberedUUID(2)}}
+	first := history.Verification{ID: verifiedID, State: history.VerificationMissing, MissingEvents: 1, MissingIDs: []uuid.UUID{numberedUUID(2)}}
 	require.ErrorIs(t, again(first.Missing(numbered(5))), hogapi.ErrInvalid)
 	require.NoError(t, os.Remove(path))
 	require.NoError(t, again(first.Missing(numbered(5))))
 	require.NoError(t, again(first.Missing(numbered(5))), "the same is continued")
 	_, err := givenBy(first.Missing(numbered(1)))
 	require.ErrorContains(t, err, "1 of the 1 missing events were not found")
-	other := *first
+	other := first
 	other.MissingIDs = []uuid.UUID{numberedUUID(1)}
 	require.ErrorIs(t, again(other.Missing(numbered(5))), hogapi.ErrInvalid)
 }
@@ -91,7 +91,7 @@ func TestVerifyChecksFilesFirst(t *testing.T) {
 		require.ErrorIs(t, err, hogapi.ErrInvalid)
 		require.ErrorContains(t, err, want)
 		assert.NotContains(t, err.Error(), filepath.Dir(dir))
-		assert.Nil(t, v)
+		assert.Zero(t, v)
 	}
 	receipt.Days = []event.DayCount{{Day: "1998-01-01", Event: "e", Digest: "x"}}
 	_, err := history.Verify(t.Context(), client, receipt, nil)
@@ -322,7 +322,7 @@ func TestDataDeletionFlow(t *testing.T) {
 
 func TestVerificationInWords(t *testing.T) {
 	t.Parallel()
-	v := &history.Verification{
+	v := history.Verification{
 		ID: "i", State: history.VerificationMissing, Unfinished: true, Looks: 3, Acknowledged: 10, Unconfirmed: 1, Seen: 7, Copies: 8,
 		MissingEvents: 3, MissingIDs: []uuid.UUID{numberedUUID(1)},
 		Cells: []history.VerificationCell{
@@ -344,15 +344,15 @@ ingestion warning dropped: 4, last seen `+longAgo.UTC().Format(time.RFC3339)+`
 note: one note`, v.String())
 
 	// Of very many cells and uuids some are shown, and the number of the others.
-	v = &history.Verification{State: history.VerificationMissing, Cells: make([]history.VerificationCell, 52), MissingEvents: 9, MissingIDs: make([]uuid.UUID, 9)}
+	v = history.Verification{State: history.VerificationMissing, Cells: make([]history.VerificationCell, 52), MissingEvents: 9, MissingIDs: make([]uuid.UUID, 9)}
 	lines := strings.Split(v.String(), "\n")
 	require.Len(t, lines, 2+1+5+1+50+1)
 	assert.Equal(t, "  and 2 more", lines[len(lines)-1])
 	v.Cells = v.Cells[:50]
 	assert.NotContains(t, v.String(), "more")
 
-	v = &history.Verification{ID: "i", State: history.VerificationUnfinished, Unfinished: true}
+	v = history.Verification{ID: "i", State: history.VerificationUnfinished, Unfinished: true}
 	assert.True(t, strings.HasPrefix(v.String(), `import "i": not finished; import the rest, and verify its last receipt`+"\n"))
-	v = &history.Verification{ID: "i", State: history.VerificationComplete, Looks: 1, Acknowledged: 10, Seen: 10, Copies: 10}
+	v = history.Verification{ID: "i", State: history.VerificationComplete, Looks: 1, Acknowledged: 10, Seen: 10, Copies: 10}
 	assert.Equal(t, "import \"i\": complete\nacknowledged 10, seen 10, after look 1", v.String())
 }

@@ -48,7 +48,7 @@ func importInto(t *testing.T, client *hogapi.Client, source history.Source) hoga
 }
 
 // verified returns the result of one Verify.
-func verified(t *testing.T, client *hogapi.Client, receipt hogapi.Receipt, o *history.VerifyOptions) *history.Verification {
+func verified(t *testing.T, client *hogapi.Client, receipt hogapi.Receipt, o *history.VerifyOptions) history.Verification {
 	t.Helper()
 	v, err := history.Verify(t.Context(), client, receipt, o)
 	require.NoError(t, err)
@@ -156,10 +156,10 @@ func TestOneLookIsNotEnough(t *testing.T) {
 }
 
 // looksOver makes three looks over an hour with one folder, a day after the import.
-func looksOver(t *testing.T, server *hogapitest.Server, receipt hogapi.Receipt, o history.VerifyOptions) *history.Verification {
+func looksOver(t *testing.T, server *hogapitest.Server, receipt hogapi.Receipt, o history.VerifyOptions) history.Verification {
 	t.Helper()
 	o.Dir = t.TempDir()
-	var v *history.Verification
+	var v history.Verification
 	for i := range 3 {
 		v = verified(t, server.Client(t, later(25*time.Hour+time.Duration(i)*30*time.Minute)), receipt, &o)
 		require.Equal(t, i+1, v.Looks)
@@ -259,7 +259,7 @@ func TestVerifyContinues(t *testing.T) {
 		return nil
 	}))
 	o := history.VerifyOptions{Source: spread(n), Dir: t.TempDir()}
-	var v *history.Verification
+	var v history.Verification
 	ends := 0
 	for look := 0; look < 3; {
 		ctx, cancel := context.WithCancel(t.Context())
@@ -278,7 +278,7 @@ func TestVerifyContinues(t *testing.T) {
 		}
 		require.ErrorIs(t, err, context.Canceled)
 		require.ErrorContains(t, err, "continues with the same Dir")
-		require.Nil(t, v)
+		require.Zero(t, v)
 		ends++
 		require.Less(t, ends, 500, "it gets on")
 	}

@@ -30,7 +30,7 @@ func init() { childTasks["verify"], childTasks["send missing"] = verifyFile, sen
 
 type importedFile struct {
 	Receipt hogapi.Receipt
-	Found   *history.Verification // by an earlier child
+	Found   history.Verification // by an earlier child
 }
 
 func readImported(w task) (of importedFile) {
@@ -79,7 +79,7 @@ func (b *verifyBench) keep(t *testing.T, of importedFile) {
 }
 
 // verify runs a child that verifies as if the given time had passed.
-func (b *verifyBench) verify(t *testing.T, after time.Duration) *history.Verification {
+func (b *verifyBench) verify(t *testing.T, after time.Duration) history.Verification {
 	t.Helper()
 	work := b.task
 	work.Do, work.For = "verify", after

@@ -209,7 +209,7 @@ func (t *trial) compare(ctx context.Context, client *hogapi.Client, s *state, sa
 }
 
 // look compares all uuids, until they are there or the time is over.
-func (t *trial) look(ctx context.Context, client *hogapi.Client, s *state, sample *spread, receipt hogapi.Receipt) (*history.Verification, error) {
+func (t *trial) look(ctx context.Context, client *hogapi.Client, s *state, sample *spread, receipt hogapi.Receipt) (history.Verification, error) {
 	meter := t.Meter()
 	defer meter.End()
 	options := &history.VerifyOptions{Source: sample, Gate: t.in.gate(), Rejects: []string{s.rejects()}, EveryUUID: true, Dir: s.file("verify")}
@@ -222,13 +222,13 @@ func (t *trial) look(ctx context.Context, client *hogapi.Client, s *state, sampl
 		}
 		meter.Phase(fmt.Sprintf("waiting for the events: %s of %s are there", progress.Number(result.Seen), progress.Number(result.Acknowledged)))
 		if !watch.Sleep(ctx, pause) {
-			return nil, context.Cause(ctx)
+			return history.Verification{}, context.Cause(ctx)
 		}
 		pause = min(2*pause, longestPause)
 	}
 }
 
-func (t *trial) judge(s *state, result *history.Verification, receipt hogapi.Receipt, rows []storedRow) error {
+func (t *trial) judge(s *state, result history.Verification, receipt hogapi.Receipt, rows []storedRow) error {
 	again := "run the same command again later: it sends nothing twice"
 	switch {
 	case result.Complete() && slices.ContainsFunc(rows, func(r storedRow) bool { return r.Stored != nil && !r.isAsSent() }):
@@ -384,7 +384,7 @@ func storedTime(text string) (time.Time, error) {
 	return time.Time{}, fmt.Errorf("%q is not a time", pages.Shown(text))
 }
 
-func (t *trial) write(result *history.Verification, receipt hogapi.Receipt, rows []storedRow) error {
+func (t *trial) write(result history.Verification, receipt hogapi.Receipt, rows []storedRow) error {
 	if t.JSON {
 		return json.NewEncoder(t.Out).Encode(map[string]any{"verification": result, "receipt": receipt, "rows": rows})
 	}

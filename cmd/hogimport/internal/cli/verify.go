@@ -103,7 +103,7 @@ func (v *verify) run(ctx context.Context, files []string) error {
 	}
 	source := v.source(ctx, s)
 	result, err := v.look(ctx, client, s, receipt, source)
-	if err != nil && result == nil {
+	if err != nil && result.State == "" {
 		return v.failed(err)
 	}
 	if result.Seen > 0 || v.project.moved != "" {
@@ -174,7 +174,7 @@ func (v *verify) source(ctx context.Context, s *state) history.Source {
 	return s.source()
 }
 
-func (v *verify) look(ctx context.Context, client *hogapi.Client, s *state, receipt hogapi.Receipt, source history.Source) (*history.Verification, error) {
+func (v *verify) look(ctx context.Context, client *hogapi.Client, s *state, receipt hogapi.Receipt, source history.Source) (history.Verification, error) {
 	meter := v.Meter()
 	defer meter.End()
 	step, isSaid := "", false
@@ -228,15 +228,15 @@ func lookText(p history.VerifyProgress) string {
 
 // verifyJSON is a verification as JSON, with what the import did not carry over.
 type verifyJSON struct {
-	*history.Verification
+	history.Verification
 
 	Rejects map[hogapi.Reason]int64 `json:"rejects,omitempty"`
 	Rows    *posthogexport.RowTest  `json:"rows,omitempty"` // of PostHog's own export
 }
 
-func (v *verify) write(ctx context.Context, s *state, receipt hogapi.Receipt, result *history.Verification) error {
+func (v *verify) write(ctx context.Context, s *state, receipt hogapi.Receipt, result history.Verification) error {
 	p := page.Verify{
-		Verification: result, Receipt: receipt, Project: v.projectID(&v.project),
+		Verification: &result, Receipt: receipt, Project: v.projectID(&v.project),
 		At: time.Now(), Version: shell.Version(), Next: v.next(s, result),
 	}
 	p.HasLinks, p.LinksRead, p.Links = s.links(receipt)
@@ -251,7 +251,7 @@ func (v *verify) of(s *state) string {
 	return " --state " + shell.Quoted(s.dir) + shell.Given(v.flags, "host", "project-id", "personal-key-file")
 }
 
-func (v *verify) next(s *state, result *history.Verification) []shell.Step {
+func (v *verify) next(s *state, result history.Verification) []shell.Step {
 	undo := "hogimport undo" + v.of(s)
 	of := v.of(s) + shell.Given(v.flags, "report")
 	again := shell.Step{Text: "Check again in an hour or more.", Command: "hogimport verify" + of}
@@ -280,7 +280,7 @@ func (v *verify) next(s *state, result *history.Verification) []shell.Step {
 	return []shell.Step{again}
 }
 
-func (v *verify) judge(s *state, result *history.Verification) error {
+func (v *verify) judge(s *state, result history.Verification) error {
 	if result.Complete() {
 		receipt, _, err := s.receipt()
 		if err != nil {
@@ -288,7 +288,7 @@ func (v *verify) judge(s *state, result *history.Verification) error {
 		}
 		return s.saveVerified(receipt)
 	}
-	f := &shell.Fault{Code: shell.CodeCannot, Text: "not complete: " + page.Verify{Verification: result}.Verdict().Title, Next: v.next(s, result)}
+	f := &shell.Fault{Code: shell.CodeCannot, Text: "not complete: " + page.Verify{Verification: &result}.Verdict().Title, Next: v.next(s, result)}
 	if result.State == history.VerificationMissing {
 		f.Code = shell.CodeMissing
 	}
@@ -313,7 +313,7 @@ func (v *verify) failed(err error) error {
 
 // sendAgain sends the missing events, with a state of its own below that of the import. The
 // import's receipt stays as it is.
-func (v *verify) sendAgain(ctx context.Context, client *hogapi.Client, s *state, source history.Source, result *history.Verification) error {
+func (v *verify) sendAgain(ctx context.Context, client *hogapi.Client, s *state, source history.Source, result history.Verification) error {
 	missing := result.Missing(source)
 	again := &state{dir: s.file("missing-" + digest(result)), kept: kept{ID: s.kept.ID, Input: s.kept.Input, Total: result.MissingEvents, Begun: time.Now().UTC()}}
 	lock, err := again.lock()
@@ -329,7 +329,7 @@ func (v *verify) sendAgain(ctx context.Context, client *hogapi.Client, s *state,
 		Todo: "In a few hours: hogimport verify" + v.of(s) + shell.Given(v.flags, "report")}
 }
 
-func digest(v *history.Verification) string {
+func digest(v history.Verification) string {
 	hash := sha256.New()
 	for _, id := range v.MissingIDs { // sorted
 		hash.Write(id[:])
