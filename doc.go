@@ -39,7 +39,8 @@
 //   - [Client.Do]: call any other endpoint of the project
 //
 // The documentation of each method names its endpoint and the scope that the personal API key needs.
-// [Client.ForProject] makes a client for another project. The service may send other values than the constants
+// [Client.ForProject] makes a client for another project. Ids are of github.com/google/uuid, but those of dashboards and
+// integrations, which are numbers. The service may send other values than the constants
 // of types such as [Model] and [RunStatus]; they are kept.
 //
 // The packages destination and integration have the configs of destinations and of their credentials. Package

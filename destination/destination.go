@@ -1,7 +1,8 @@
 // Package destination has the kinds of places that batch exports write to, and one type for the config of
 // each. They go into a hogapi.Destination:
 //
-//	hogapi.Destination{
+//	access, err := client.Integrations.ByName(ctx, integration.KindAwsS3, "our bucket") // which holds the credentials
+//	d := hogapi.Destination{
 //		Type:        destination.TypeAwsS3,
 //		Integration: hogapi.Set(access.ID),
 //		Config:      destination.S3{BucketName: hogapi.Set("events"), Region: hogapi.Set("us-east-1")},
