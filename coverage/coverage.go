@@ -65,7 +65,8 @@ const (
 // String returns the state in words, such as "failed billing".
 func (s State) String() string { return inWords(s) }
 
-// IsGap reports whether the interval is not exported and will not be without somebody's action.
+// IsGap reports whether the interval is not exported and will not be without somebody's action. StateUnknown is a gap;
+// StateByTimestamp, StateRunning and StateNotDue are none.
 func (s State) IsGap() bool {
 	return !slices.Contains([]State{StateCompleted, StateByTimestamp, StateRunning, StateNotDue, StateBeforeStart, StateAfterEnd}, s)
 }
@@ -233,9 +234,9 @@ func (c *Coverage) IsExported() bool {
 	})
 }
 
-// Gaps returns the times that are not exported, and that nobody will export: see [State.IsGap]. It is the answer for
-// a job: without a gap, nothing has to be repaired. Neighbouring intervals are one gap, and an interval that is exported in
-// part counts as a whole.
+// Gaps returns the times that are not exported, or of which that is not known, and that nobody will export: see
+// [State.IsGap]. It is the answer for a job: without a gap, nothing has to be repaired. Neighbouring intervals are one
+// gap, and an interval that is exported in part counts as a whole.
 func (c *Coverage) Gaps() (gaps []Gap) {
 	for i := range c.Intervals {
 		x, span := &c.Intervals[i], c.Intervals[i].span()

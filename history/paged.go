@@ -16,9 +16,9 @@ import (
 // Paged returns a source that calls read for one page after another, such as rows of a table or answers of an API. read
 // gets the position after which the page begins, at first zero, and returns the events after it, oldest first, and the
 // position where the next page begins; at the end, no events and the position it was given. Every event needs a Position
-// from which read can continue. Order rows by a unique key, or by time and key with both in the Position: a query that
-// continues after an id but orders by time skips rows, which this package cannot notice. docs/reference.md has an example
-// and the rules.
+// from which read can continue, with a Key, such as hogapi.Position{Key: "orders", Offset: id}: an event with neither Key
+// nor UUID is refused. Order rows by a unique key, or by time and key with both in the Position: a query that continues
+// after an id but orders by time skips rows, which this package cannot notice. docs/reference.md has an example.
 func Paged(name string, read func(ctx context.Context, after event.Position) (events []event.Event, upTo event.Position, err error)) Source {
 	if read == nil {
 		return Func(name, nil) // the import refuses it

@@ -19,7 +19,7 @@ import (
 // event as it was or would have been sent, and the key "$reject" with the reason, the place and the source's record.
 // [Rejected] is a source that reads it. Lines are on disk before the checkpoint passes them; after a crash the file may
 // have the last ones twice, which Rejected knows. A file that is not a reject file is an *InputError, and one that another
-// import uses [hogapi.ErrHeld]. docs/reference.md has every key.
+// import uses [hogapi.ErrHeld]. A Capture can use it too. docs/reference.md has every key.
 func RejectFile(path string) hogapi.RejectHandler {
 	return rejectFile{statefile.NewRejects(durable.OS{}, path)}
 }
