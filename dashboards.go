@@ -69,7 +69,7 @@ var creationModes = []CreationMode{
 // of [PrivilegeCanEdit] and, in a project with access control, a UserAccessLevel of [AccessEditor] or higher; nil is not known.
 type AccessLevel string
 
-// The levels of an object, which rise in this order, and of a project. They are texts: < and > follow the alphabet.
+// The levels of an object, which rise in this order, and of a project; compare them with ==, since < goes by the alphabet.
 const (
 	AccessNone    AccessLevel = "none"
 	AccessViewer  AccessLevel = "viewer"
