@@ -69,14 +69,13 @@ type BackfillListOptions struct {
 }
 
 // Backfill exports a range, even if it was exported before: events that the destination has arrive a second time, but for
-// an object store, where the new objects of an interval replace the old ones. To repair an export, call
+// an object store, where new objects of an interval replace the old ones. To repair an export, call
 // [github.com/hogapi/hogapi/coverage.MakePlan] instead. An old interval of the model events is an [*InputError] unless
 // BackfillOptions.AcceptRowsByTimestamp is set, and so are bounds that are not the schedule's: see
 // [BatchExport.BackfillRange].
 //
-// Backfill first reads the export and its earlier backfills, and sends nothing if that fails. Follow the ticket with
-// [BackfillsService.Wait], also after an [*OutcomeUnknownError]. [CodeTooManyBackfills] means that others must end first.
-//
+// Backfill first reads the export and earlier backfills, and sends nothing if that fails. Follow the ticket with
+// [BackfillsService.Wait], also after an [*OutcomeUnknownError]. [CodeTooManyBackfills] means that others must end first:
 // POST /batch_exports/{batch_export_id}/backfills/, or /batch_exports/{id}/backfill/ of older servers, scope
 // batch_export:write.
 func (s *BatchExportsService) Backfill(ctx context.Context, exportID uuid.UUID, r BackfillRange, o *BackfillOptions, options ...CallOption) (*BackfillTicket, error) {
