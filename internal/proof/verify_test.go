@@ -105,7 +105,8 @@ func sortedUUIDs(ids []uuid.UUID) []uuid.UUID {
 }
 
 // Some of many events arrive late, are merged late, are lost or are moved, and some are foreign. Verify names exactly the lost, moved and
-// foreign ones, in little memory, through refusals and kills. The lost events are then sent again, and nothing is missing.
+// foreign ones, in little memory, through refusals and kills. The lost events are then sent again, and nothing is missing. Only many
+// events show a cell that is wrong by one.
 func TestVerifyFindsExactlyWhatIsMissing(t *testing.T) {
 	t.Parallel()
 	n := testevents.Sized(20_000, 200_000, 1_000_000)
