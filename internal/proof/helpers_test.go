@@ -57,7 +57,7 @@ type childReport struct {
 	Canceled bool
 	Rejects  int
 	Values   map[string]float64
-	Found    history.Verification
+	Found    history.Verification `json:",omitzero"`
 }
 
 // childTasks are the children's tasks. Files for Linux only add theirs.

@@ -33,6 +33,8 @@ func TestTwoOwners(t *testing.T) {
 		<-release
 		b.server.ServeHTTP(w, r)
 	}))
+	free := sync.OnceFunc(func() { close(release) })
+	t.Cleanup(free) // before the server ends, which waits for its requests
 	owner := startVictim(t, owned)
 	<-begun
 	for range 3 {
@@ -43,7 +45,7 @@ func TestTwoOwners(t *testing.T) {
 	require.Zero(t, b.server.Ledger().Len())
 
 	owner.kill(t)
-	close(release)
+	free()
 	b.requireExact(t, b.end(t))
 }
 

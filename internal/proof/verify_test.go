@@ -30,7 +30,7 @@ func init() { childTasks["verify"], childTasks["send missing"] = verifyFile, sen
 
 type importedFile struct {
 	Receipt hogapi.Receipt
-	Found   history.Verification // by an earlier child
+	Found   history.Verification `json:",omitzero"` // by an earlier child
 }
 
 func readImported(w task) (of importedFile) {
