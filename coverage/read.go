@@ -18,7 +18,7 @@ import (
 	"github.com/hogapi/hogapi/ops"
 )
 
-// coverageReader reads what the coverage of an export is made of.
+// reader reads what the coverage of an export is made of.
 type reader struct {
 	service
 

@@ -52,7 +52,7 @@ type ImportParams struct {
 const (
 	defaultRate      = 1000
 	defaultHeartbeat = 30 * time.Second
-	leastHeartbeat   = 2 * time.Second
+	minHeartbeat     = 2 * time.Second
 	mostShards       = 10_000
 	mostParams       = 1 << 20 // bytes: Temporal refuses more than 2 MiB
 )
@@ -82,7 +82,7 @@ func (p ImportParams) check() error {
 		return bad("Shards", strconv.Itoa(len(p.Shards)), fmt.Sprintf("1 to %d shards, of at most 1 MiB as JSON: larger shards are fewer", mostShards))
 	case p.Rate < hogapi.RateUnlimited:
 		return bad("Rate", strconv.Itoa(p.Rate), "events a second, 0 for the default of 1,000, or -1 for no limit")
-	case p.Heartbeat != 0 && p.Heartbeat < leastHeartbeat:
+	case p.Heartbeat != 0 && p.Heartbeat < minHeartbeat:
 		return bad("Heartbeat", p.Heartbeat.String(), "2 s or more, or 0 for the default of 30 s")
 	}
 	names := map[string]bool{}

@@ -57,7 +57,7 @@ func TestParamsThatAreRefused(t *testing.T) {
 
 // Limits can be reached. Without a rate or a heartbeat, parameters have the defaults.
 func TestParamsAtTheirLimits(t *testing.T) {
-	good := ImportParams{ID: strings.Repeat("i", 200), Rate: hogapi.RateUnlimited, Heartbeat: leastHeartbeat}
+	good := ImportParams{ID: strings.Repeat("i", 200), Rate: hogapi.RateUnlimited, Heartbeat: minHeartbeat}
 	for i := range mostShards {
 		good.Shards = append(good.Shards, Shard{Path: fmt.Sprint("/", i)})
 	}

@@ -10,9 +10,9 @@ import (
 	"github.com/hogapi/hogapi/internal/uuidsum"
 )
 
-// mostRows is the number of rows of Days that an import keeps in Temporal. A longer table is rolled up to months, and
+// maxRows is the number of rows of Days that an import keeps in Temporal. A longer table is rolled up to months, and
 // then to names.
-const mostRows = 1000
+const maxRows = 1000
 
 const mostShared = 5
 
@@ -88,14 +88,14 @@ func addDays(a, b []event.DayCount) []event.DayCount {
 	for {
 		sum := sumDays(slices.Concat(a, b), length)
 		switch {
-		case len(sum) <= mostRows:
+		case len(sum) <= maxRows:
 			return sum
 		case length > len("2006-01"):
 			length = len("2006-01")
 		case length > 0:
 			length = 0
 		default: // all names after the first ones count as one
-			rest := sum[mostRows-1:]
+			rest := sum[maxRows-1:]
 			for i := range rest {
 				rest[i].Day, rest[i].Event = ledger.Other, ledger.Other
 			}

@@ -92,11 +92,11 @@ func TestDaysAreRolledUp(t *testing.T) {
 	assert.Len(t, names, 200)
 	assert.Empty(t, names[0].Day)
 	others := addDays(names, table(1, 5000))
-	assert.Len(t, others, mostRows)
-	assert.Equal(t, "other", others[mostRows-1].Event)
+	assert.Len(t, others, maxRows)
+	assert.Equal(t, "other", others[maxRows-1].Event)
 	assert.EqualValues(t, total(names)+5000, total(others))
 	again := addDays(others, table(1, 1))
-	assert.Len(t, again, mostRows)
+	assert.Len(t, again, maxRows)
 	assert.EqualValues(t, total(others)+1, total(again))
 
 	rejects := []event.DayCount{{Rejected: 3}}
@@ -127,11 +127,11 @@ func TestPeriods(t *testing.T) {
 	assert.EqualValues(t, []int64{11, 22, 33}, []int64{sum[0].Acknowledged, sum[0].Rejected, sum[0].Unconfirmed})
 	assert.Equal(t, ledger.Other, sum[2].Day)
 
-	table := make([]event.DayCount, mostRows)
+	table := make([]event.DayCount, maxRows)
 	for i := range table {
 		table[i] = event.DayCount{Day: "2024-01-02", Event: fmt.Sprintf("%05d", i), Acknowledged: 1}
 	}
-	assert.Len(t, addDays(table, nil), mostRows)
+	assert.Len(t, addDays(table, nil), maxRows)
 	assert.Equal(t, "2024-01-02", addDays(table, nil)[0].Day)
 }
 

@@ -16,7 +16,7 @@ type guarded struct {
 func (g guarded) RoundTrip(req *http.Request) (resp *http.Response, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			resp, err = refuse(req, g.panicked(p)) //nolint:bodyclose // there is none
+			resp, err = refuse(req, g.panicked(p)) //nolint:bodyclose // a refusal has no body
 		}
 	}()
 	resp, err = g.RoundTripper.RoundTrip(req)

@@ -84,7 +84,7 @@ func (s *State[P]) UnmarshalJSON(text []byte) error {
 		t.Read != t.Acknowledged+t.Rejected+t.Unconfirmed+t.Skipped || read.Ahead != nil && *read.Ahead < 0 {
 		return errors.New("the totals do not add up")
 	}
-	if _, err := table.restore(mostRows); err != nil {
+	if _, err := table.restore(maxRows); err != nil {
 		return err
 	}
 	*s = State[P]{read.Position, read.Totals, read.Ahead, table}
@@ -93,7 +93,7 @@ func (s *State[P]) UnmarshalJSON(text []byte) error {
 
 // Rows returns the counts by day and name, sorted.
 func (s State[P]) Rows() []Row {
-	t, err := s.table.restore(mostRows)
+	t, err := s.table.restore(maxRows)
 	if err != nil {
 		return nil // checked when it was read
 	}
@@ -109,7 +109,7 @@ type books[P comparable] struct {
 }
 
 func newBooks[P comparable](warnings []string) *books[P] {
-	k := &books[P]{table: newTable(mostRows), warnings: warnings}
+	k := &books[P]{table: newTable(maxRows), warnings: warnings}
 	k.totals.own()
 	return k
 }
@@ -196,7 +196,7 @@ func (k *books[P]) state(position P) State[P] {
 }
 
 func (k *books[P]) restore(s State[P]) error {
-	t, err := s.table.restore(mostRows)
+	t, err := s.table.restore(maxRows)
 	if err != nil {
 		return err
 	}

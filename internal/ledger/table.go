@@ -68,7 +68,7 @@ type table struct {
 type Counter struct{ table *table }
 
 // NewCounter returns an empty counter.
-func NewCounter() *Counter { return &Counter{newTable(mostRows)} }
+func NewCounter() *Counter { return &Counter{newTable(maxRows)} }
 
 // Count counts an event.
 func (c *Counter) Count(name string, at time.Time) { c.table.find(name, at).Acknowledged++ }
@@ -84,8 +84,8 @@ const (
 	byName
 )
 
-// mostRows bounds the table and so the size of a saved state: about 500 KB.
-const mostRows = 10_000
+// maxRows bounds the table and so the size of a saved state: about 500 KB.
+const maxRows = 10_000
 
 // Other is the period and name of the row for events that do not fit a table by name.
 const Other = "other"

@@ -66,9 +66,9 @@ func TestAFullTableRollsUp(t *testing.T) {
 
 func TestAFullTableIsSavedWhole(t *testing.T) {
 	t.Parallel()
-	table := newTable(mostRows)
-	for i := range 3 * mostRows {
-		r := table.find(fmt.Sprintf("name %d", i%(mostRows+50)), noon.AddDate(0, 0, i))
+	table := newTable(maxRows)
+	for i := range 3 * maxRows {
+		r := table.find(fmt.Sprintf("name %d", i%(maxRows+50)), noon.AddDate(0, 0, i))
 		r.Acknowledged++
 		r.Rejected += int64(i % 3)
 	}
@@ -76,13 +76,13 @@ func TestAFullTableIsSavedWhole(t *testing.T) {
 	require.NoError(t, err)
 	var saved savedTable
 	require.NoError(t, json.Unmarshal(text, &saved))
-	restored, err := saved.restore(mostRows)
+	restored, err := saved.restore(maxRows)
 	require.NoError(t, err)
 	require.Equal(t, table.list(), restored.list())
-	require.Len(t, restored.list(), mostRows+1)
+	require.Len(t, restored.list(), maxRows+1)
 	require.Less(t, len(text), 400_000, "bytes of a save")
 
-	_, err = saved.restore(mostRows - 1)
+	_, err = saved.restore(maxRows - 1)
 	require.ErrorIs(t, err, errBadTable)
 }
 
@@ -163,7 +163,7 @@ func TestTableIsSaved(t *testing.T) {
 func TestEventsInFlightDuringARollUp(t *testing.T) {
 	l := New[int, string]()
 	var seqs []uint64
-	const n = mostRows + 20
+	const n = maxRows + 20
 	for i := range n {
 		e := Event[int]{Position: i + 1, ID: [16]byte{11: 1, 15: 2}, Name: "a", Time: afterDays(i), Begins: true, Ends: true}
 		if i%10 == 9 {
@@ -198,12 +198,12 @@ func TestTableThatWasNotSaved(t *testing.T) {
 		`{"grain":0,"rows":[[0,1,1,0,0,2]],"names":["a"]}`,
 		`{"grain":2,"rows":[[0,5,1,0]],"names":["a"]}`,
 		`{"grain":0,"rows":[],"names":[],"other":[-1,0]}`,
-		`{"grain":0,"rows":[` + strings.TrimSuffix(strings.Repeat(`[0,1,1,0],`, mostRows+1), ",") + `],"names":["a"]}`,
+		`{"grain":0,"rows":[` + strings.TrimSuffix(strings.Repeat(`[0,1,1,0],`, maxRows+1), ",") + `],"names":["a"]}`,
 	} {
 		var s savedTable
 		err := json.Unmarshal([]byte(text), &s)
 		if err == nil {
-			_, err = s.restore(mostRows)
+			_, err = s.restore(maxRows)
 		}
 		assert.Error(t, err, text[:min(len(text), 80)])
 	}

@@ -16,6 +16,8 @@ import (
 	"github.com/hogapi/hogapi/cmd/internal/term"
 )
 
+const fewEntries = 100 // that are shown by default
+
 type logs struct {
 	*app
 
@@ -40,24 +42,12 @@ repeats it.`,
 	f.StringVar(&l.since, "since", "7d", "the `TIME` from which on entries are shown: 30d, 36h, or a day; of a run, all are shown")
 	f.StringVar(&l.search, "search", "", "only entries that contain a `TEXT`")
 	f.BoolVar(&l.problems, "problems", false, "only warnings and errors")
-	const few = 100
-	f.IntVar(&l.limit, "limit", few, "show at most this `NUMBER` of entries, the newest")
+	f.IntVar(&l.limit, "limit", fewEntries, "show at most this `NUMBER` of entries, the newest")
 	return cmd
 }
 
 func (l *logs) run(ctx context.Context, name string) error {
-	from, err := parseTime("--since", l.since, time.Now().UTC())
-	switch {
-	case err != nil:
-		return err
-	case l.limit <= 0:
-		return shell.UsageError(fmt.Sprintf("--limit %d is not above 0", l.limit), "give a number such as 100")
-	}
-	client, err := l.client()
-	if err != nil {
-		return err
-	}
-	export, err := l.export(ctx, client, name)
+	client, export, from, err := l.newestOf(ctx, name, l.since, l.limit, fewEntries)
 	if err != nil {
 		return err
 	}

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -17,6 +16,8 @@ import (
 	"github.com/hogapi/hogapi/cmd/internal/shell"
 	"github.com/hogapi/hogapi/cmd/internal/term"
 )
+
+const fewRuns = 50 // that are shown by default
 
 type runs struct {
 	*app
@@ -38,25 +39,13 @@ which names it in hogexport logs --run and hogexport cancel.`,
 	}
 	f := cmd.Flags()
 	f.StringVar(&r.since, "since", "7d", "the `TIME` from which on runs have begun: 30d, 36h, or a day")
-	const few = 50
-	f.IntVar(&r.limit, "limit", few, "show at most this `NUMBER` of runs")
+	f.IntVar(&r.limit, "limit", fewRuns, "show at most this `NUMBER` of runs")
 	f.BoolVar(&r.failed, "failed", false, "only runs that have failed")
 	return cmd
 }
 
 func (r *runs) run(ctx context.Context, name string) error {
-	from, err := parseTime("--since", r.since, time.Now().UTC())
-	if err != nil {
-		return err
-	}
-	if r.limit <= 0 {
-		return shell.UsageError(fmt.Sprintf("--limit %d is not above 0", r.limit), "give a number such as 50")
-	}
-	client, err := r.client()
-	if err != nil {
-		return err
-	}
-	export, err := r.export(ctx, client, name)
+	client, export, from, err := r.newestOf(ctx, name, r.since, r.limit, fewRuns)
 	if err != nil {
 		return err
 	}
@@ -90,6 +79,21 @@ func (r *runs) run(ctx context.Context, name string) error {
 	return nil
 }
 
+// newestOf returns an export of which a command shows the newest entries since a time, at most a number of them.
+func (a *app) newestOf(ctx context.Context, name, since string, limit, few int) (client *hogapi.Client, e *hogapi.BatchExport, from time.Time, err error) {
+	if from, err = parseTime("--since", since, time.Now().UTC()); err != nil {
+		return nil, nil, from, err
+	}
+	if limit <= 0 {
+		return nil, nil, from, shell.UsageError(fmt.Sprintf("--limit %d is not above 0", limit), fmt.Sprintf("give a number such as %d", few))
+	}
+	if client, err = a.client(); err != nil {
+		return nil, nil, from, err
+	}
+	e, err = a.export(ctx, client, name)
+	return client, e, from, err
+}
+
 // printRuns writes a table of runs, and returns the beginnings of their ids.
 func printRuns(w *term.Screen, found []hogapi.Run) map[uuid.UUID]string {
 	ids := beginnings(found, func(run *hogapi.Run) uuid.UUID { return run.ID })
@@ -98,10 +102,7 @@ func printRuns(w *term.Screen, found []hogapi.Run) map[uuid.UUID]string {
 	fmt.Fprintln(t, "ID\tFROM (UTC)\tTO\tSTATUS\tBEGAN\tTOOK\tROWS\tBY\t")
 	for i := range found {
 		run := &found[i]
-		start, took, rows, by := "the beginning", "", "", "schedule"
-		if run.DataIntervalStart != nil {
-			start = run.DataIntervalStart.UTC().Format(clock)
-		}
+		took, rows, by := "", "", "schedule"
 		switch {
 		case run.FinishedAt != nil:
 			took = span(run.FinishedAt.Sub(run.CreatedAt))
@@ -114,7 +115,7 @@ func printRuns(w *term.Screen, found []hogapi.Run) map[uuid.UUID]string {
 		if run.Backfill != nil {
 			by = "backfill " + run.Backfill.String()[:minID]
 		}
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t\n", ids[run.ID], start, run.DataIntervalEnd.UTC().Format(short), term.Line(run.Status), run.CreatedAt.UTC().Format(short), took, rows, by)
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t\n", ids[run.ID], from(run.DataIntervalStart), run.DataIntervalEnd.UTC().Format(short), term.Line(run.Status), run.CreatedAt.UTC().Format(short), took, rows, by)
 	}
 	_ = t.Flush() // to a Screen
 	return ids
@@ -249,5 +250,5 @@ func underWay(ctx context.Context, client *hogapi.Client, e *hogapi.BatchExport)
 		}
 		found = append(found, run)
 	}
-	return slices.Clip(found), nil
+	return found, nil
 }
