@@ -106,20 +106,21 @@ type Downloaded struct {
 func Download(ctx context.Context, client *hogapi.Client, from, to time.Time, o *RangeOptions) (*Downloaded, error) {
 	done := &Downloaded{}
 	var before, after []*int64
+	var failed error // comes last
 	for x, err := range intervals(ctx, client, from, to, outgoing.OrDefault(o), true) {
 		done.Files = append(done.Files, filesOf(x)...)
 		done.Expected, done.Written = done.Expected+x.Expected, done.Written+x.Written
-		before, after = append(before, x.Before), append(after, x.After)
-		done.CountedBefore, done.CountedAfter = total(before), total(after)
-		if err != nil {
-			return done, err
-		}
+		before, after, failed = append(before, x.Before), append(after, x.After), err
 	}
-	return done, nil
+	done.CountedBefore, done.CountedAfter = total(before), total(after)
+	return done, failed
 }
 
-// total adds numbers up, if all of them are known.
+// total adds numbers up, if there are some and all of them are known.
 func total(numbers []*int64) *int64 {
+	if len(numbers) == 0 {
+		return nil
+	}
 	var n int64
 	for _, x := range numbers {
 		if x == nil {
