@@ -197,8 +197,8 @@ func (s *AppMetricsService) Get(
 }
 
 // ErrorDetails returns the newest occurrences of one type of error, by the name in [MetricError]: GET
-// /app_metrics/{id}/error_details/, scope plugin:read. [ErrUnsupported] on every known server: those that have it
-// allow it to no personal API key.
+// /app_metrics/{id}/error_details/, scope plugin:read. Every known server answers [ErrUnsupported]: either it lacks the
+// endpoint or it accepts no personal API key for it.
 func (s *AppMetricsService) ErrorDetails(
 	ctx context.Context, id, errorType string, o *ErrorDetailsOptions, options ...CallOption,
 ) ([]MetricErrorDetail, error) {

@@ -19,7 +19,7 @@ import (
 	"github.com/hogapi/hogapi/ops"
 )
 
-// Backfill is the service's record of a backfill or of a retry of a run; the oldest servers keep none.
+// Backfill is the service's record of a backfill or of a retry of a run. The oldest servers do not keep one.
 type Backfill struct {
 	ID                uuid.UUID         `json:"id"`
 	TeamID            int64             `json:"team"`

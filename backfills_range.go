@@ -119,8 +119,8 @@ type BackfillOptions struct {
 	AcceptRowsByTimestamp bool
 }
 
-// checkBegin refuses a backfill or a retry whose bounds the service would move, or of events that are too old to be
-// chosen as the schedule chooses them, unless the options accept these. It reads the export.
+// checkBegin refuses a backfill or a retry whose bounds the service would move, or whose events are too old for the
+// schedule's rule, unless the options allow that. It reads the export.
 func (c *Client) checkBegin(
 	ctx context.Context, op Op, t BackfillTicket, o *BackfillOptions, options []CallOption, first func(*BatchExport) (coverage.Span, *InputError),
 ) error {
@@ -210,8 +210,8 @@ func (s *BatchExportsService) unpauseWithBackfill(ctx context.Context, r request
 	return t.result(err)
 }
 
-// checkLastPause refuses a backfill since the last pause, where the service knows none or only an earlier one: it would
-// export the whole history, or rows a second time. An update that pauses an export does not set last_paused_at.
+// checkLastPause refuses a backfill since the last pause, where the service knows no pause or only an earlier one: it
+// would export the whole history, or some rows twice. An update that pauses an export does not set last_paused_at.
 func (s *BatchExportsService) checkLastPause(ctx context.Context, e *BatchExport, options []CallOption) (*InputError, error) {
 	const field, instead = "UnpauseOptions.Backfill", ". Unpause without a backfill, and then call coverage.MakePlan, or Backfill with a range"
 	known := orDefault(e.LastPausedAt).UTC()

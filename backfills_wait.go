@@ -38,7 +38,7 @@ type BackfillTicket struct {
 }
 
 // BackfillBaseline lists what existed just before the request and is no part of the backfill: the newest records of
-// backfills or, if the service keeps none, the newest runs.
+// backfills or, if the service does not keep them, the newest runs.
 type BackfillBaseline struct {
 	Since   time.Time   `json:"since,omitzero"`   // everything created earlier existed before the request
 	Known   []uuid.UUID `json:"known,omitzero"`   // created since then, but before the request
@@ -83,10 +83,10 @@ func (t *BackfillTicket) name() string {
 // The last state says how it ended; [BackfillsService.Wait] returns an error for it. An error of Watch comes once, last,
 // with the last state.
 //
-// What is exported is the union of the runs that belong to the backfill, whatever its record says: docs/exports.md
+// The exported data is the union of the runs that belong to the backfill, even if its record disagrees: docs/exports.md
 // describes how Watch finds them, also on servers without records. If a part of the range has no run when the record is
-// over, Watch looks again for the time WatchOptions.Settle. Without records it cannot tell two backfills of the same range
-// apart.
+// over, Watch looks again for the time WatchOptions.Settle. Without records it cannot tell two backfills of the same
+// range apart.
 func (s *BackfillsService) Watch(ctx context.Context, ticket *BackfillTicket, o *WatchOptions, options ...CallOption) iter.Seq2[*BackfillState, error] {
 	w, err := o.withDefaults(ops.BackfillsWait)
 	if err == nil {
@@ -105,10 +105,10 @@ func (s *BackfillsService) Watch(ctx context.Context, ticket *BackfillTicket, o 
 // completed runs cover the whole range with all of their records. Otherwise, if the backfill is over, the error is a
 // [*BackfillError]. Wait returns the last state with every error.
 //
-// A part that BackfillState.NotExported gives as [BackfillLeftOut] may lack rows: the service begins a backfill of events
-// at the interval of the earliest timestamp, also where it chooses rows by arrival. coverage.DownloadRange gets them.
-// [ErrOutcomeUnknown] means that nothing shows that the backfill began: a request whose own outcome was unknown most
-// likely had no effect; after any other, wait for the ticket again later.
+// A part that BackfillState.NotExported gives as [BackfillLeftOut] may lack rows: the service begins a backfill of
+// events at the interval of the earliest timestamp, also where it chooses rows by arrival. coverage.DownloadRange gets
+// them. [ErrOutcomeUnknown] means that nothing shows that the backfill began: if the outcome of the request itself was
+// unknown, it most likely had no effect; otherwise wait for the ticket again later.
 func (s *BackfillsService) Wait(ctx context.Context, ticket *BackfillTicket, o *WatchOptions, options ...CallOption) (*BackfillState, error) {
 	return watch.Ended(s.Watch(ctx, ticket, o, options...), func(s *BackfillState) error { return s.judge(ticket) })
 }

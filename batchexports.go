@@ -314,14 +314,14 @@ func (s *BatchExportsService) Logs(ctx context.Context, id uuid.UUID, o *LogOpti
 	return s.client.logs(ctx, endpointByID(ops.BatchExportsLogs, id), o, options...)
 }
 
-// AllLogs yields the log of an export, newest entry first, without a loss or a repeat at the ends of pages. It ends with a
-// [*PageError], whose Before resumes it, also where all entries of a page have the same microsecond.
+// AllLogs yields the log of an export, newest entry first, without losing or repeating an entry at a page boundary. An
+// error is a [*PageError]; its Before resumes the list, even if all entries of a page have the same microsecond.
 func (s *BatchExportsService) AllLogs(ctx context.Context, id uuid.UUID, o *LogOptions, options ...CallOption) iter.Seq2[LogEntry, error] {
 	return s.client.allLogs(ctx, endpointByID(ops.BatchExportsLogs, id), o, options...)
 }
 
-// ByName returns the export with exactly this name, after reading the whole list. If none has it, the error is
-// [ErrNotFound], and if several have it, an [*InputError] with their ids: GET /batch_exports/, scope batch_export:read.
+// ByName returns the export with exactly this name, after reading the whole list. The error is [ErrNotFound] if no
+// export has the name, and an [*InputError] with the ids if several do: GET /batch_exports/, scope batch_export:read.
 func (s *BatchExportsService) ByName(ctx context.Context, name string, options ...CallOption) (*BatchExport, error) {
 	return byName(ops.BatchExportsList, name, s.All(ctx, nil, options...), func(e *BatchExport) (id any, names []string) {
 		return e.ID, []string{e.Name}

@@ -22,7 +22,7 @@ type ExportFilter struct {
 	Value    any        `json:"value,omitempty"`
 }
 
-// FilterType says what a filter looks at.
+// FilterType is the kind of a filter.
 type FilterType string
 
 // The types that the service takes.
@@ -34,7 +34,8 @@ const (
 
 var filterTypes = []FilterType{FilterEvent, FilterPerson, FilterHogQL}
 
-// checkFilters refuses what the service takes for no filters. JSON that cannot be read is refused with the body.
+// checkFilters refuses values that the service would treat as no filters at all. JSON that cannot be read is refused
+// with the body.
 func checkFilters(raw json.RawMessage) *InputError {
 	var list []map[string]json.RawMessage
 	if len(raw) == 0 || !json.Valid(raw) || string(raw) == "null" {

@@ -296,8 +296,8 @@ var blockingRefreshes = []string{"blocking", "force_blocking", "async_except_on_
 // refreshTry is the least time limit of such a call's only try.
 const refreshTry = 2 * time.Minute
 
-// newestFirst returns operations that do the same, given oldest first, in the order to try them: newest first, and
-// at the end those that the server was found not to have.
+// newestFirst returns operations that do the same, given oldest first, in the order to try them: newest first, with the
+// operations that the server is known to lack at the end.
 func (c *Client) newestFirst(oldestFirst []Op) []Op {
 	var absent, others []Op
 	for _, op := range slices.Backward(oldestFirst) {

@@ -34,11 +34,11 @@ type CaptureOptions struct {
 	Rejects RejectHandler
 	// OnSettled is called with the position up to which every event is settled, so that a program can commit the
 	// offsets of its queue. The position is that of the last record of a run of settled ones, in the order of Enqueue,
-	// and is included. It stands for all records enqueued before, of every Key: with several partitions, remember what was
-	// enqueued up to there, or use a Capture for each. An event waits for this call at most for Tuning.Linger and the time of its request.
-	// The calls come in order and do not overlap. OnSettled must not call the Capture. A panic in it is caught and
-	// logged. Records without a Position are not reported. Its context ends when the context of Close ends; Close then
-	// waits a moment for it and returns, with an error that names it.
+	// and is included. It covers all records enqueued before it, of every Key: with several partitions, keep track of
+	// each partition's records, or use a Capture for each. An event waits for this call at most for Tuning.Linger and
+	// the time of its request. The calls come in order and do not overlap. OnSettled must not call the Capture. A panic
+	// in it is caught and logged. Records without a Position are not reported. Its context ends when the context of
+	// Close ends; Close then waits a moment for it and returns, with an error that names it.
 	OnSettled func(context.Context, Position)
 	// Gate has the options of the gate, which checks each event before it is sent.
 	Gate GateOptions

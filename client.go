@@ -96,9 +96,9 @@ func (c *Client) ForProject(id string) *Client {
 	return newProjectClient(c.core, mask.UnlessKey(strings.TrimSpace(id)))
 }
 
-// CloseIdleConnections closes the connections that no call uses, of this client and of those that ForProject has made
-// of it. They close by themselves after 90 seconds. Connections of the transport of [WithHTTPClient] stay open: call
-// the method of the same name of that client.
+// CloseIdleConnections closes the idle connections of this client and of the clients derived from it by ForProject.
+// Idle connections close by themselves after 90 seconds. Connections of the transport of [WithHTTPClient] stay open:
+// call the method of the same name of that client.
 func (c *Client) CloseIdleConnections() { c.core.clients.CloseIdle() }
 
 // Project returns the project's id.

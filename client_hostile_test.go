@@ -229,7 +229,8 @@ func requireTyped(t *testing.T, err error) {
 	requireNoSecretIn(t, "the error", err.Error())
 }
 
-// Whatever is endless costs at most twice the cap of an answer; on the way of events far less, however many lanes there are.
+// An endless answer costs at most twice the cap of an answer; when sending events far less, however many lanes there
+// are.
 func TestHostileServersAndMemory(t *testing.T) {
 	if raceDetector {
 		t.Skip("memory is measured; the tests before meet the same servers")

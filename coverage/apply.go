@@ -23,11 +23,11 @@ import (
 )
 
 // Repair carries out the steps of a plan that are planned or begun, one after another, stores their states in the plan,
-// and reads the coverage again. It stops at the first step that fails; another call with the same plan, also after a kill
-// with the plan that RepairOptions.Save has stored, continues and begins no backfill twice. It refuses to begin if one
-// more failed run would pause the export. Steps can be left to you without an error: Report.After says what is missing.
-// The report comes with an error too: an [*hogapi.InputError] for a plan that does not fit, a [*hogapi.BackfillError], or
-// that of a call. docs/reference.md has what Repair checks before each step.
+// and reads the coverage again. It stops at the first step that fails; another call with the same plan, also after a
+// kill with the plan that RepairOptions.Save has stored, continues and begins no backfill twice. It refuses to begin if
+// one more failed run would pause the export. Steps can be left to you without an error: Report.After has the remaining
+// gaps. The report comes with an error too: an [*hogapi.InputError] for a plan that does not fit, a
+// [*hogapi.BackfillError], or a call's error. docs/reference.md lists the checks before each step.
 //
 // GET and POST /batch_exports/{id}/backfills/, GET …/runs/, POST …/runs/{id}/cancel/, POST /batch_exports/, scope
 // batch_export:write.
@@ -149,8 +149,8 @@ func (r *repairer) carryOut(ctx context.Context, step *Step) error {
 	}
 }
 
-// exportAgain exports the parts of a step's time that no completed run covers. A request whose answer was lost is sent
-// once more if nothing shows that it had an effect.
+// exportAgain exports the parts of a step's time that no completed run covers. If an answer was lost, the request is
+// sent once more if nothing shows that it had an effect.
 func (r *repairer) exportAgain(ctx context.Context, step *Step) error {
 	target, err := r.target(ctx, step)
 	if err != nil {
@@ -218,9 +218,9 @@ func (r *repairer) beginNext(ctx context.Context, target export, step *Step, at 
 	}
 }
 
-// lookAgain waits until no backfill or run of the step's time is under way, and returns the next part, from a time on, that no
-// completed run covers by then, and apart from it those in which a backfill ran nothing. It refuses the step if its events have
-// become too old, or if one more failure would pause the export.
+// lookAgain waits until no backfill or run of the step's time is under way, and returns the next part after a time that
+// no completed run covers by then, and separately the parts in which a backfill ran nothing. It refuses the step if its
+// events have become too old, or if one more failure would pause the export.
 func (r *repairer) lookAgain(ctx context.Context, target export, step *Step, at time.Time) (next again, err error) {
 	gap := step.span()
 	var ranNothing emptyBackfills
@@ -266,7 +266,7 @@ func (r *repairer) lookAgain(ctx context.Context, target export, step *Step, at 
 }
 
 // waitForBackfills waits for the backfills of a time that are under way. After each, it waits for a random time, since
-// another operator may have waited for the same one, and looks again. It collects those that ran nothing.
+// another operator may have waited for the same one, and looks again. It collects the backfills that ran nothing.
 func (r *repairer) waitForBackfills(ctx context.Context, exportID uuid.UUID, gap calendar.Span, empty *emptyBackfills) error {
 	*empty = nil
 	for b, err := range r.Backfills.All(ctx, exportID, nil) {
@@ -379,7 +379,7 @@ func (e export) second(step Step, credentials destination.Config) (hogapi.BatchE
 	}, outgoing.Refused(ops.BatchExportsCreate, refusal)
 }
 
-// String returns the plan with its results, and what is still not exported.
+// String returns the plan with its results and the remaining gaps.
 func (r *Report) String() string {
 	if r.After == nil {
 		return r.Plan.String()

@@ -75,7 +75,7 @@ type emptyBackfill struct {
 	part    calendar.Span
 }
 
-// emptyBackfills returns those of the time of a coverage.
+// emptyBackfills returns the backfills in the time of a coverage that ran nothing.
 func (s service) emptyBackfills(ctx context.Context, of *Coverage) (all emptyBackfills, err error) {
 	var runs []Run
 	for _, x := range of.Intervals {

@@ -27,7 +27,7 @@ func (e export) leavers(spans []calendar.Span, runs []Run) []Run {
 	return rules{inParts: e.addsInParts()}.leavers(spans, runs)
 }
 
-// leftoversText says what may be in the table, since a run that did not complete or by a comparison, and what to do.
+// leftoversText says which rows may be in the table, after a failed run or according to a comparison, and what to do.
 func leftoversText(x calendar.Span, comparedAt time.Time) string {
 	from, to, why := outgoing.Time(x.Start), outgoing.Time(x.End), "may be in the table already, from a run that did not complete"
 	if !comparedAt.IsZero() {

@@ -66,7 +66,7 @@ const (
 func (s State) String() string { return inWords(s) }
 
 // IsGap reports whether the interval is not exported and will not be without somebody's action. StateUnknown is a gap;
-// StateByTimestamp, StateRunning and StateNotDue are none.
+// StateByTimestamp, StateRunning and StateNotDue are not.
 func (s State) IsGap() bool {
 	return !slices.Contains([]State{StateCompleted, StateByTimestamp, StateRunning, StateNotDue, StateBeforeStart, StateAfterEnd}, s)
 }
@@ -177,7 +177,7 @@ func Of(ctx context.Context, client *hogapi.Client, exportID uuid.UUID, o *Optio
 	return r.read(ctx)
 }
 
-// service is a client, and what the root gives a door.
+// service is a client and its internal calls.
 type service struct {
 	*hogapi.Client
 
@@ -256,7 +256,7 @@ func (c *Coverage) Gaps() (gaps []Gap) {
 	return gaps
 }
 
-// export is a batch export, with what its gaps depend on.
+// export is a batch export with the settings that its gaps depend on.
 type export struct{ *hogapi.BatchExport }
 
 func (e export) schedule() calendar.Schedule {

@@ -12,7 +12,7 @@ import (
 	"github.com/hogapi/hogapi/coverage"
 )
 
-// A door answers bad input, also a client that is none, with an error that names it.
+// Bad input, including a nil client, gets an error that names it.
 func TestInputIsRefused(t *testing.T) {
 	t.Parallel()
 	client, err := hogapi.NewClient(hogapi.WithRegion(hogapi.RegionEU), hogapi.WithProject("1"), hogapi.WithPersonalAPIKey("phx_0123456789abcdef0123456789abcdef"))

@@ -21,7 +21,7 @@ type rules struct {
 	inParts    bool          // rows are added in several transactions: each attempt of a run may leave some
 }
 
-// verdict is an interval with its state, and what the state depends on.
+// verdict is an interval with its state and the reasons for it.
 type verdict struct {
 	Interval
 

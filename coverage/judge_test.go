@@ -475,8 +475,7 @@ func (s *store) export(w *world, rows []row, run Run) {
 	}
 }
 
-// A plan that is carried out in the model leaves out no rows but those that it names, doubles none but those that it names,
-// and replaces no object.
+// A plan carried out in the model omits and duplicates only the rows that it names, and replaces no object.
 func TestRepairOfRandomHistories(t *testing.T) {
 	seeds, steps := histories(), 0
 	for seed := range seeds {

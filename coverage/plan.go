@@ -25,7 +25,7 @@ import (
 	"github.com/hogapi/hogapi/ops"
 )
 
-// Action is what a step of a repair does.
+// Action is the kind of a repair step.
 type Action string
 
 // The actions.
@@ -87,7 +87,7 @@ type Step struct {
 
 	// Leftovers says that some rows may be in the table already, and would come twice: see RepairOptions.AcceptCopies.
 	Leftovers bool `json:"leftovers,omitempty"`
-	// ComparedAt is the time of a comparison of rows that says what the step lacks: earlier runs do not count.
+	// ComparedAt is the time of the row comparison that found the missing rows: earlier runs do not count.
 	ComparedAt time.Time `json:"compared_at,omitzero"`
 }
 
@@ -123,7 +123,7 @@ type RepairOptions struct {
 	// integration: the service never returns credentials. Without it, old gaps of such an export are left to you.
 	Credentials destination.Config
 	// TestAll also runs the steps of the destination's test that create a table or a volume and drop it: see
-	// [hogapi.BatchExportsService.TestDestination]. By default, Repair runs those that change nothing.
+	// [hogapi.BatchExportsService.TestDestination]. By default, Repair runs only the steps that change nothing.
 	TestAll bool
 	// Save stores the plan. Repair calls it before and after each request that begins a step. A Repair that was killed
 	// continues with the plan that was saved last. An error of Save ends Repair.

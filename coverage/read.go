@@ -18,7 +18,7 @@ import (
 	"github.com/hogapi/hogapi/ops"
 )
 
-// reader reads what the coverage of an export is made of.
+// reader reads the data for the coverage of an export.
 type reader struct {
 	service
 

@@ -26,7 +26,7 @@ import (
 	"github.com/hogapi/hogapi/internal/testevents"
 )
 
-// environment returns what the program needs to reach a server, with its cache in a folder.
+// environment returns the variables with which the program reaches a server and keeps its cache in a folder.
 func environment(url, folder string) []string {
 	return append(os.Environ(), "HOME="+folder, "HOGEXPORT_CACHE="+filepath.Join(folder, "cache"), "POSTHOG_HOST="+url,
 		"POSTHOG_PROJECT_ID="+hogapitest.DefaultProject, "POSTHOG_PERSONAL_API_KEY="+hogapitest.DefaultPersonalKey, "HOGEXPORT_EVERY=20ms")

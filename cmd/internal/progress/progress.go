@@ -329,7 +329,7 @@ func Bytes(n int64) string {
 	return fmt.Sprintf("%.1f %s", size, unit)
 }
 
-// Read says what queries have read and what is left of the project's budget, or nothing where that is not known.
+// Read says how much queries have read and how much of the project's budget is left, or returns nothing if unknown.
 func Read(bytes int64, left *int64) string {
 	if left == nil {
 		return ""

@@ -124,7 +124,7 @@ func widest(widths []int, bound int, among []bool) int {
 	return found
 }
 
-// grow gives the room that a column has left to those that were cut.
+// grow gives the spare room of a column to the columns that were cut.
 func grow(widths, whole []int, width int) {
 	for totalOf(widths) < width {
 		least := -1

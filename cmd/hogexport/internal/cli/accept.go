@@ -12,7 +12,7 @@ import (
 	"github.com/hogapi/hogapi/coverage"
 )
 
-// acceptance is a time whose gaps are known: it covers each interval within it. A zero time has no bound.
+// acceptance is a time range with known gaps; it covers every interval inside it. A zero bound is open.
 type acceptance struct {
 	Export string    `json:"export"`
 	From   time.Time `json:"from"`
@@ -20,7 +20,7 @@ type acceptance struct {
 	Reason string    `json:"reason"`
 }
 
-// acceptedBy returns what the known times say about a gap that they cover as a whole, or nil.
+// acceptedBy returns the acceptance that covers the whole gap, or nil.
 func acceptedBy(known []acceptance, c *coverage.Coverage, gap coverage.Gap) *acceptance {
 	var by *acceptance
 	for at := gap.Start; at.Before(gap.End); {
@@ -57,7 +57,7 @@ type piece struct {
 	by *acceptance // nil: it is not known
 }
 
-// pieces returns the gaps of a coverage, divided where what is known begins or ends.
+// pieces returns the gaps of a coverage, split where an acceptance begins or ends.
 func pieces(c *coverage.Coverage, known []acceptance) (all []piece) {
 	for _, gap := range c.Gaps() {
 		first := len(all)

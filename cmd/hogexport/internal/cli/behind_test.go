@@ -59,7 +59,7 @@ func TestMaxBehind(t *testing.T) {
 	p.ends(t, 2, "gaps", "--max-behind", "0s")
 }
 
-// A calendar of days marks the day whose rows are missing, wherever its interval begins, and all days of a week.
+// A calendar of days marks the day with missing rows, wherever its interval begins, and all days of a week.
 func TestCalendarMarksTheMissingDay(t *testing.T) {
 	t.Parallel()
 	at := func(day, hour int) time.Time { return time.Date(2026, 11, day, hour, 0, 0, 0, time.UTC) }
@@ -94,7 +94,7 @@ func TestCalendarMarksTheMissingDay(t *testing.T) {
 	}
 }
 
-// With --yes, old gaps of a table are left out unless --by-timestamp is given; the question says what it does.
+// With --yes, old gaps of a table are left out unless --by-timestamp is given; the question says what the flag does.
 func TestRepairByTimestamp(t *testing.T) {
 	t.Parallel()
 	p, now := newProgram(t), time.Now().UTC()
@@ -121,7 +121,8 @@ func TestRepairByTimestamp(t *testing.T) {
 	assert.Len(t, p.server.Calls("backfills.create"), 2)
 }
 
-// pull --check shows what differs, and writes nothing. Files of deleted exports are named, and go with --prune; others stay.
+// pull --check shows the differences and writes nothing. Files of deleted exports are named, and go with --prune;
+// others stay.
 func TestPullCheck(t *testing.T) {
 	t.Parallel()
 	p, folder := newProgram(t), filepath.Join(t.TempDir(), "exports")

@@ -98,8 +98,8 @@ func bucketFault(ctx context.Context, err error) error {
 	return fault(shell.CodeProject, fmt.Sprintf("the bucket cannot be read: %v", cause), "check --s3-endpoint, AWS_REGION and the network, and run the same command again")
 }
 
-// storage returns a client of S3 with the settings of the AWS tools: their variables first, then the profile. Of the
-// ways to get keys it has those that need no further service of Amazon's, which would make the program 2 MB larger.
+// storage returns a client of S3 with the settings of the AWS tools: their variables first, then the profile. It
+// supports only credentials that need no other AWS service: the rest would make the program 2 MB larger.
 func (r *reconciling) storage(ctx context.Context) (*s3.Client, error) {
 	profile, err := r.profile(ctx)
 	if err != nil {

@@ -44,7 +44,8 @@ func rank(state coverage.State) int {
 }
 
 // calendar has a row for each day, with a cell for each hour; or, of daily and weekly exports, a row for each month,
-// with a cell for each day. A cell has the worst of its intervals: of those that end in the hour, or have most of the day.
+// with a cell for each day. A cell shows the worst of its intervals: the ones that end in the hour, or that cover most
+// of the day.
 type calendar struct {
 	columns, first int // the number of the first column
 	rows           []string

@@ -122,7 +122,7 @@ func (c *cancel) end(ctx context.Context, e *hogapi.BatchExport, id uuid.UUID, w
 	return nil
 }
 
-// choices names what is under way.
+// choices lists the runs and backfills under way.
 func (c *cancel) choices(ctx context.Context, client *hogapi.Client, e *hogapi.BatchExport) error {
 	found, err := underWay(ctx, client, e)
 	if err != nil {

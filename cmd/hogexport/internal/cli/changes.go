@@ -26,7 +26,7 @@ func bindDryRun(cmd *cobra.Command, isDry *bool) {
 	cmd.Flags().BoolVar(isDry, "dry-run", false, "say what would be done, and change nothing")
 }
 
-// agreed asks before something is done. With --dry-run it says what would be done, and the answer is no.
+// agreed asks for confirmation. With --dry-run it prints the action instead, and the answer is no.
 func (a *app) agreed(ctx context.Context, c changes, deed string) (bool, error) {
 	switch {
 	case c.dryRun && a.JSON:

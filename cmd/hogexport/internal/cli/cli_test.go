@@ -169,7 +169,7 @@ func TestWhatTheCacheKeeps(t *testing.T) {
 	assert.Nil(t, c.load(e), "the settings have changed")
 }
 
-// The cache answers for a later time, and keeps what it has of an earlier one.
+// The cache answers for a later time, and keeps its entries for an earlier one.
 func TestCoverageOfAnotherTime(t *testing.T) {
 	t.Parallel()
 	p := newProgram(t)
@@ -586,7 +586,7 @@ func TestGapsThatAreLeftOfSeveralExports(t *testing.T) {
 	p.ends(t, 6, "repair", "three", "one", "four").err(t, "2 gaps still not exported: the plan says why")
 }
 
-// What a plan says about rows that come twice, about its deadline, and about a second prefix.
+// The text of a plan about duplicate rows, its deadline and a second prefix.
 func TestTextsOfAPlan(t *testing.T) {
 	t.Parallel()
 	made := time.Date(2026, 11, 26, 12, 0, 0, 0, time.UTC)

@@ -31,8 +31,8 @@ func (a *app) completeNames(root *cobra.Command) {
 	}
 }
 
-// names returns what names each export of the project, except those that are given, with the traits that tell them apart.
-// A project that does not answer in time has no names.
+// names completes the exports of the project, except the given ones, with a description of each. If the project does
+// not answer in time, there are no completions.
 func (a *app) names(ctx context.Context, given []string) (names []cobra.Completion, _ cobra.ShellCompDirective) {
 	const patience = 5 * time.Second
 	ctx, end := context.WithTimeout(ctx, patience)

@@ -42,7 +42,7 @@ func leaveByTimestamp(plan *coverage.Plan) {
 	}
 }
 
-// takeByTimestamp plans again what an earlier --yes has left out of a plan.
+// takeByTimestamp restores the steps that an earlier --yes left out of a plan.
 func takeByTimestamp(plan *coverage.Plan) {
 	for i := range plan.Steps {
 		s := &plan.Steps[i]
@@ -75,7 +75,7 @@ func (t *tally) text(noun, about string) string {
 	return text
 }
 
-// question says in one sentence what the steps of some plans do.
+// question describes the steps of some plans in one sentence.
 func question(plans []planned, project string) string {
 	var cancels, young, old, second, unpauses tally
 	mergesAll := true
@@ -168,7 +168,7 @@ func (r *repair) bound(plans ...planned) error {
 	return nil
 }
 
-// rowsOf returns about how many rows the steps export again, or a step whose rows are not known.
+// rowsOf returns about how many rows the steps export again, or a step with an unknown number of rows.
 func rowsOf(plans []planned) (n int64, unknown *coverage.Step) {
 	for _, plan := range plans {
 		for _, s := range plan.Steps {

@@ -155,8 +155,7 @@ func (r readers) Rows(ctx context.Context, yield func(reconcile.FileRow) error) 
 	return nil
 }
 
-// unpacked is a file system whose files *.jsonl.br are read as what they hold: nothing in such a file says that it is
-// packed with brotli.
+// unpacked is a file system that decompresses *.jsonl.br files: brotli has no magic number to recognize them by.
 type unpacked struct{ fs.FS }
 
 // Open implements [fs.FS].

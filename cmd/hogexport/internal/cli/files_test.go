@@ -127,7 +127,7 @@ func TestReconcileFolder(t *testing.T) {
 	p.ends(t, 2, reconcile...).err(t, "it has no files of a batch export, but others, such as notes.txt")
 }
 
-// aBucket is a service that speaks S3, and refuses what a test says.
+// aBucket is a fake S3 that refuses the requests a test names.
 type aBucket struct {
 	url     string
 	fake    http.Handler

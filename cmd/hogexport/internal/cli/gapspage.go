@@ -20,7 +20,7 @@ var pageFiles embed.FS
 
 var pageTemplates = page.Templates(pageFiles, nil)
 
-// gapsPage is what the template of --report shows.
+// gapsPage is the data of the --report template.
 type gapsPage struct {
 	page.Frame
 

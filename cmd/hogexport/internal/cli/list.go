@@ -182,7 +182,7 @@ func stuckRun(x coverage.Interval) *uuid.UUID {
 	return nil
 }
 
-// note says what the table has no room for.
+// note adds the details that do not fit in the table.
 func (s *status) note() string {
 	failed := ""
 	if s.LastError != "" {

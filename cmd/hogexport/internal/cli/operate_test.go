@@ -14,8 +14,8 @@ import (
 	"github.com/hogapi/hogapi/ops"
 )
 
-// runs, logs and cancel show what is under way, why it fails, and end it, by the beginning of its id. Where the service cannot
-// give the log of a run, the log of the export in its time is shown.
+// runs, logs and cancel show runs under way, why they fail, and cancel them, by the beginning of the id. Where the
+// service has no log of a run, the log of the export for that time is shown.
 func TestRunsLogsAndCancel(t *testing.T) {
 	t.Parallel()
 	p, now := newProgram(t), time.Now().UTC()
@@ -66,7 +66,8 @@ func TestRunsLogsAndCancel(t *testing.T) {
 	p.ends(t, 2, "cancel", "warehouse", done.ID.String(), "--yes").err(t, "is over: Completed", "nothing was changed")
 }
 
-// pause and unpause change only what they must, after a question. unpause never begins a backfill, and says what follows.
+// pause and unpause change only the paused state, after a question. unpause never begins a backfill, and says what
+// happens next.
 func TestPauseAndUnpause(t *testing.T) {
 	t.Parallel()
 	p := newProgram(t)
@@ -173,7 +174,8 @@ func TestPlanWarns(t *testing.T) {
 	p.run(t, "list").out(t, "by a person: paused since", ", probably by a person", "by the service: paused since", "by the service after 3")
 }
 
-// --max-rows counts what came: where it is more than the plan said, the next step is not begun. A larger number continues.
+// --max-rows counts the rows exported: if there are more than planned, the next step does not start. A larger number
+// continues.
 func TestRepairCountsWhatCame(t *testing.T) {
 	t.Parallel()
 	p := newProgram(t)

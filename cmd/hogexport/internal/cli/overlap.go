@@ -8,8 +8,8 @@ import (
 	ranges "github.com/hogapi/hogapi/internal/download"
 )
 
-// checkOverlap refuses a range whose rows a folder has in part already, in files of other intervals. What is wrong with the
-// folder shows when a file is written.
+// checkOverlap refuses a range if the folder already has some of its rows, in files of other intervals. Other problems
+// with the folder show when a file is written.
 func checkOverlap(folder string, from, to time.Time) error {
 	start, end, found := ranges.Overlap(folder, from, to, ranges.LongestStep)
 	if !found {

@@ -34,7 +34,7 @@ var inFlags = strings.NewReplacer(
 	"hogapi: MaxBytesRead", "--max-read", "run again with the same Dir to continue", "run the same command again to continue",
 ).Replace
 
-// printPlan writes a plan for people: its steps, what comes twice, and until when it must begin.
+// printPlan writes a plan for people: its steps, duplicate rows, and its deadline.
 func printPlan(w io.Writer, plan *coverage.Plan) {
 	schedule, _, _ := strings.Cut(plan.Schedule, ",")
 	fmt.Fprintln(w, term.Flow(fmt.Sprintf("repair of %s (%s, %s), planned at %s UTC\n", term.Line(plan.Name), plan.ExportID.String()[:minID], schedule, plan.PlannedAt.Format(clock))))
@@ -181,7 +181,7 @@ func modelOf(plan *coverage.Plan) hogapi.Model {
 	return hogapi.Model(model)
 }
 
-// downloads returns the commands that get the rows of the steps that are left, and the late rows of those by timestamp.
+// downloads returns the commands for the rows of the remaining steps, including the late rows of steps by timestamp.
 func downloads(plan *coverage.Plan) (commands []string) {
 	for _, s := range plan.Steps {
 		times := s.Left
@@ -237,8 +237,8 @@ func (p planned) unfit(f *shell.Fault) *shell.Fault {
 	return f
 }
 
-// hold lets one repair at a time change an export: of this user, with this cache. It refuses a plan whose file has
-// changed since the plan was shown. The returned function ends it.
+// hold lets one repair at a time change an export, for this user and this cache. It refuses a plan if its file has
+// changed since the plan was shown. The returned function releases the lock.
 func (r *repair) hold(p planned) (release func(), err error) {
 	folder := r.cacheOf(r.cache).folder
 	name := filepath.Join(folder, p.ExportID.String()+".lock")

@@ -16,8 +16,8 @@ import (
 	"github.com/hogapi/hogapi/integration"
 )
 
-// What pull has written makes the same export in another project: its files are equal, except for the id. Secrets come from
-// variables, are in no output, and are named where they are missing.
+// A pulled file creates the same export in another project: pulled again, it is equal except for the id. Secrets come
+// from variables, never appear in output, and are named where they are missing.
 func TestPullCreatePull(t *testing.T) {
 	t.Parallel()
 	type config = map[string]any
@@ -105,7 +105,7 @@ func TestPullCreatePull(t *testing.T) {
 	}
 }
 
-// A file may name the variable of a secret; a secret that is not set, or a flag that names none, ends create.
+// A file may name the variable of a secret; an unset secret, or a flag that does not name one, ends create.
 func TestCreateWithSecrets(t *testing.T) {
 	t.Parallel()
 	p := newProgram(t)

@@ -54,7 +54,7 @@ func (p *pull) compare(paths []string, texts map[string][]byte, gone []string) e
 	return &shell.Fault{Code: shell.CodeMissing, Text: text + " from the exports of the project", Lines: lines, Todo: "hogexport pull without --check writes the files; git diff shows what has changed"}
 }
 
-// difference returns the lines that only the file has, and those that only the project has.
+// difference returns the lines found only in the file or only in the project.
 func difference(file, project string) (lines []string) {
 	for _, side := range []struct{ sign, text, other string }{{"-", file, project}, {"+", project, file}} {
 		for line := range strings.Lines(side.text) {

@@ -143,8 +143,8 @@ func (r *reconciling) run(ctx context.Context, names []string) error {
 	return r.finish(report, place.side)
 }
 
-// stopped is a comparison that has not come to its end. Its range and its exports move with the clock, so the same command
-// takes those that it has begun with.
+// stopped is an unfinished comparison. The default range and exports move with the clock, so the same command reuses
+// the ones it began with.
 type stopped struct {
 	Command string             `json:"command"`
 	At      time.Time          `json:"at"`
@@ -152,7 +152,8 @@ type stopped struct {
 	Exports []reconcile.Export `json:"exports"`
 }
 
-// resume continues with what the same command was stopped at, for a day as Compare does. Another command begins again.
+// resume continues where the same command stopped, for up to a day, as Compare does. A different command starts from
+// the beginning.
 func (r *reconciling) resume(path, command string, o *reconcile.Options) error {
 	const fresh = 24 * time.Hour
 	var was stopped
@@ -184,7 +185,7 @@ func (r *reconciling) resume(path, command string, o *reconcile.Options) error {
 	return durable.Replace(durable.OS{}, path, text)
 }
 
-// compare shows what the comparison will cost, asks, and compares.
+// compare shows the cost of the comparison, asks, and compares.
 func (r *reconciling) compare(ctx context.Context, client *hogapi.Client, side reconcile.Side, o *reconcile.Options, command string) (*reconcile.Report, error) {
 	service, path := reconcile.PostHog(client, nil), filepath.Join(o.Dir, "command.json")
 	if err := makeFolder(o.Dir); err != nil {
@@ -246,7 +247,7 @@ func (r *reconciling) finish(report *reconcile.Report, side reconcile.Side) erro
 	return nil
 }
 
-// place is what --to names.
+// place is the destination that --to names.
 type place struct {
 	side  reconcile.Side
 	notes []string // for the report

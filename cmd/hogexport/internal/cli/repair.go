@@ -179,7 +179,7 @@ func (r *repair) repair(ctx context.Context, client *hogapi.Client, plan planned
 	return r.finish(plan, report)
 }
 
-// withRest names the exports whose repair was not begun, after another one has failed.
+// withRest names the exports that were not repaired because an earlier one failed.
 func (r *repair) withRest(err error, rest []planned) error {
 	names, words := []string{}, ""
 	for _, plan := range rest {

@@ -105,7 +105,7 @@ func (s *status) exportedTo(end time.Time) {
 	}
 }
 
-// addKnown adds what the runs tell that an earlier command has read, where the list of exports has too few.
+// addKnown adds runs that an earlier command has read, where the list of exports has too few.
 func (s *status) addKnown(known *coverage.Coverage, e *hogapi.BatchExport) {
 	if known == nil || !s.MayBeLater && !s.IsAtLeast {
 		return

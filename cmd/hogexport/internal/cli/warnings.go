@@ -12,7 +12,8 @@ import (
 	intervals "github.com/hogapi/hogapi/internal/coverage"
 )
 
-// warnings say what a person should know before a plan is carried out: that it will be refused, and who has paused the export.
+// warnings returns what a person should know before a plan is carried out: that it will be refused, or who paused the
+// export.
 func warnings(plan *coverage.Plan, c *coverage.Coverage, e *hogapi.BatchExport) (texts []string) {
 	s := statusOf(e, e.LatestRuns, plan.PlannedAt)
 	s.addKnown(c, e)

@@ -265,8 +265,8 @@ func (x *watched) extend(e *hogapi.BatchExport, now time.Time) bool {
 	return isTold
 }
 
-// followList finds the oldest run under way among the newest runs. It reports false if newer runs have pushed the one
-// that was the oldest out of the list, whose state the list then cannot tell.
+// followList finds the oldest run under way among the newest runs. It reports false if newer runs have pushed the
+// oldest one out of the list, so that its state is unknown.
 func (x *watched) followList(newest []hogapi.Run) bool {
 	if len(newest) == 0 {
 		return x.UnderWay.IsZero()

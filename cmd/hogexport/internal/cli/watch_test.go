@@ -242,7 +242,7 @@ func TestWatchSeesARunBecomeStuck(t *testing.T) {
 	assert.Greater(t, time.Since(now), soon)
 }
 
-// An interval whose run is under way is not covered: neither where the runs are read, nor where the list has it.
+// An interval with a run under way is not covered, whether the run was read by itself or is in the list of exports.
 func TestWatchCoversNoRunUnderWay(t *testing.T) {
 	t.Parallel()
 	start := time.Date(2026, 11, 20, 0, 20, 0, 0, time.UTC)

@@ -21,7 +21,7 @@ import (
 	intervals "github.com/hogapi/hogapi/internal/coverage"
 )
 
-// told is what the webhook was told last about an export. It is kept, so a restart repeats no message.
+// told is the last message that the webhook got about an export. It is stored, so a restart does not repeat it.
 type told struct {
 	Intervals int  `json:"intervals"` // that are not exported
 	Paused    bool `json:"paused"`    // by the service
@@ -39,7 +39,7 @@ type message struct {
 	At        time.Time `json:"at"`
 }
 
-// change is a message, and what the webhook knows after it.
+// change is a message, and the webhook's knowledge after it.
 type change struct {
 	message
 

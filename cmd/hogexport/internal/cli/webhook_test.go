@@ -14,7 +14,7 @@ import (
 	"github.com/hogapi/hogapi/hogapitest"
 )
 
-// The webhook gets one message for each change, each again until it is taken, and none again after a restart.
+// The webhook gets one message for each change, repeated until it is accepted, but not after a restart.
 func TestWebhook(t *testing.T) {
 	t.Parallel()
 	start := time.Date(2026, 11, 20, 0, 20, 0, 0, time.UTC)

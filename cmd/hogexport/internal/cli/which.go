@@ -68,7 +68,7 @@ func listed(ctx context.Context, client *hogapi.Client) (all []hogapi.BatchExpor
 	return all, nil
 }
 
-// isBeginning matches what may be the beginning of an id.
+// isBeginning matches a possible beginning of an id.
 var isBeginning = regexp.MustCompile(`^[0-9a-fA-F-]{4,36}$`)
 
 // choose returns the export of a name, or else of an id or the beginning of one.
@@ -129,8 +129,8 @@ func beginnings[T any](all []T, idOf func(*T) uuid.UUID) map[uuid.UUID]string {
 	return ids
 }
 
-// handles returns what names each of some exports in a command: the name or id that was given, or else its name, or its
-// id if others have the name.
+// handles returns how a command should name each export: by the given name or id, or else by its name, or its id if the
+// name is not unique.
 func handles(exports []hogapi.BatchExport, given []string) (names []string) {
 	ids := shortIDs(exports)
 	for i := range exports {

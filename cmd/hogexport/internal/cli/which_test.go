@@ -61,7 +61,8 @@ func TestAVerdictNamesItsTime(t *testing.T) {
 	p.ends(t, 6, "list", "--gaps", "--since", "60d").out(t, "NOT EXPORTED IN 60 DAYS", "2 in 1 gap")
 }
 
-// What is known covers each interval within it, for gaps and repair alike; it may have no end, or be a whole export.
+// An acceptance covers each interval within it, for gaps and repair alike; it may be open-ended, or cover a whole
+// export.
 func TestAcceptHasOneMeaning(t *testing.T) {
 	t.Parallel()
 	p, now := newProgram(t), time.Now().UTC()

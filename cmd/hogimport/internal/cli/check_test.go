@@ -20,7 +20,7 @@ import (
 	"github.com/hogapi/hogapi/ops"
 )
 
-// wrong is a command that ends with an exit code, and with words about what is wrong and what to do next.
+// wrong is a command that fails, with its exit code and the parts of its message.
 type wrong struct {
 	args       []string
 	env        []string // more, which win
@@ -432,7 +432,7 @@ func TestCheckSaysHowPeopleAreJoined(t *testing.T) {
 	p.Run(t, check...).Never(t, "--links")
 }
 
-// A check says by month what web analytics will show, and which running exports will send the events too.
+// A check previews web analytics by month, and names the running exports that will also send the events.
 func TestCheckSaysWhatWebAnalyticsWillShow(t *testing.T) {
 	t.Parallel()
 	server, p := clitest.Serve(t)

@@ -331,7 +331,7 @@ type checkJSON struct {
 	Exports []page.Export `json:"running_exports"`
 }
 
-// webTable writes what web analytics will show, by month.
+// webTable writes the web analytics preview, by month.
 func webTable(w io.Writer, p *page.Check) {
 	r := p.Report.Web
 	if r == nil || r.Events == 0 || r.InSession == 0 {

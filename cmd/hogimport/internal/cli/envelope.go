@@ -18,7 +18,7 @@ import (
 // airbyteData is the member, or the column, in which Airbyte keeps a record of its source.
 const airbyteData = "_airbyte_data"
 
-// unwrapped is a format of a vendor that also reads the vendor's records within those of Airbyte.
+// unwrapped is a format of a vendor that also reads the vendor's records inside Airbyte's envelopes.
 func unwrapped(format history.Format) history.Format {
 	if convert := format.Convert; convert != nil {
 		format.Convert = func(record []byte) ([]hogapi.Event, error) { return convert(inner(record)) }

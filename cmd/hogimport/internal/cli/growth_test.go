@@ -237,8 +237,8 @@ func readdress(t *testing.T, p *clitest.Program, name string) {
 	p.Write(t, name, fmt.Sprintf("hogapi checkpoint, sha256 %x\n%s\n", sha256.Sum256([]byte(text)), text))
 }
 
-// A table whose NULLs were texts when its import began keeps them: the rest of it, its rejects and the proof are those of the
-// release that began it. Another import of the table has NULLs.
+// If NULLs were text when the import of a table began, they stay text: the rest of it, its rejects and the proof follow
+// the release that began it. A new import of the table has NULLs.
 func TestAnImportKeepsItsMapping(t *testing.T) {
 	t.Parallel()
 	table, err := os.ReadFile("testdata/mapping3/rows.csv")

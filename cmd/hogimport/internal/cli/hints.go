@@ -11,7 +11,7 @@ import (
 	"github.com/hogapi/hogapi/internal/jsonb"
 )
 
-// hints notes what a person has to decide about the records that a check reads.
+// hints collects the decisions that a person has to make about the records of a check.
 type hints struct {
 	found   *page.Hints
 	persons *generic.Persons // nil: one column names the person

@@ -8,7 +8,7 @@ import (
 	"github.com/hogapi/hogapi/cmd/hogimport/internal/clitest"
 )
 
-// A check names what a person has to decide, and is silent about files of the same form without it.
+// A check names the decisions left to a person, and is silent about similar files that need no decision.
 func TestHints(t *testing.T) {
 	t.Parallel()
 	const header = "event,userId,sessionId,timestamp\n"
@@ -87,7 +87,8 @@ func snowplowHeader(comma string) string {
 	return strings.ReplaceAll("platform,collector_tstamp,event,event_id,domain_userid\nweb,2023-10-29 02:30:00.000,page_view,c6ef3124-b53a-4b13-a233-0088f79dcbcb,d1\n", ",", comma)
 }
 
-// Rows of Google Analytics without ids that come in two files with other columns are a problem, whatever the names of the files.
+// Rows of Google Analytics without ids that occur in two files with different columns are a problem, however the files
+// are named.
 func TestRowsOfTwoFiles(t *testing.T) {
 	t.Parallel()
 	rows := func(from, n int, more string) string {

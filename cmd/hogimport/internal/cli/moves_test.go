@@ -104,8 +104,8 @@ func parquetOf(lines []byte, codec string) []byte {
 	return file.Bytes()
 }
 
-// A project of all kinds of rows moves by five ways. Each ends as complete, and the two projects differ, event by event, in
-// what hogimport has said, with its counts, and in nothing else.
+// A project with all kinds of rows moves in five ways. Each move ends as complete, and the two projects differ, event
+// by event, exactly as hogimport said, with its counts.
 func TestAProjectMoves(t *testing.T) {
 	t.Parallel()
 	alike := []string{
@@ -188,7 +188,8 @@ func TestAProjectMoves(t *testing.T) {
 	}
 }
 
-// differencesOf returns how the events of a server differ from those of another project, besides what each import adds.
+// differencesOf returns how the events of a server differ from another project's, apart from the properties that each
+// import adds.
 func differencesOf(t *testing.T, want map[uuid.UUID]hogapitest.StoredEvent, server *hogapitest.Server) (list []string) {
 	t.Helper()
 	properties := func(text []byte) map[string]any {

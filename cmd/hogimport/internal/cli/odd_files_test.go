@@ -12,7 +12,7 @@ import (
 	"github.com/hogapi/hogapi/cmd/hogimport/internal/clitest"
 )
 
-// A vendor whose export failed for a day leaves an empty file.
+// A vendor's export that failed for a day leaves an empty file.
 func TestEmptyFilesAreNamed(t *testing.T) {
 	t.Parallel()
 	p := clitest.New(t, nil)

@@ -18,8 +18,7 @@ import (
 // sortsByDefault reports whether events are sorted without --sort: rows of PostHog's exports have no order at all.
 func (in *input) sortsByDefault() bool { return in.Format == "posthog" }
 
-// open returns the source of some files. Those of PostHog's exports can be Parquet, and the export can have changed from
-// one form to the other.
+// open returns the source of some files. PostHog's exports can be Parquet, and an export can have changed its format.
 func (in *input) open(format history.Format, paths []string) history.Source {
 	if in.Format != "posthog" {
 		return history.Files(format, paths...)
@@ -78,7 +77,7 @@ func isManifest(path string) bool {
 	return err == nil && json.Unmarshal(text, &members) == nil && len(members) == 1 && members["files"] != nil
 }
 
-// fileOfRow returns the file of a position of [parquet.Files], whose key has a digest after the name.
+// fileOfRow returns the file of a position of [parquet.Files]: its key is the name and a digest.
 func fileOfRow(paths []string, key string) string {
 	i := strings.LastIndexByte(key, '#')
 	if i < 0 || fileOf(paths, key[:i]) == "" {
@@ -117,8 +116,8 @@ type testedRows struct {
 	posthogexport.RowTest
 }
 
-// tested reads the rows of a complete import once more, and counts what they lack and what changes. It returns nil for
-// other formats, and where the files cannot be read.
+// tested reads the rows of a complete import again, and counts missing and changed values. It returns nil for other
+// formats, and where the files cannot be read.
 func (a *app) tested(ctx context.Context, s *state, r hogapi.Receipt) *testedRows {
 	in := s.kept.Input
 	switch {

@@ -85,7 +85,8 @@ func writeBoth(t *testing.T, dir string, n int) {
 	}
 }
 
-// separateFake is a fake in a process of its own, without the race detector, which keeps of an event what counts need.
+// separateFake runs a fake in its own process, without the race detector, which stores only the parts of an event
+// needed for counts.
 func separateFake(t *testing.T, binary string) (address string, end func()) {
 	t.Helper()
 	fake := exec.CommandContext(t.Context(), binary, "-empty", "-compact", "-addr", "127.0.0.1:0")

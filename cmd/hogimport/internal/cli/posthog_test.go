@@ -109,7 +109,7 @@ func TestPostHogIsSortedUnlessSaid(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// check says with counts what an export does not give back, and what becomes of cookieless events.
+// check counts the data that an export does not return, and says how cookieless events change.
 func TestPostHogCheckCountsLosses(t *testing.T) {
 	t.Parallel()
 	server, p := clitest.Serve(t)
@@ -142,7 +142,7 @@ func TestPostHogCheckCountsLosses(t *testing.T) {
 	assert.Equal(t, 6, server.Ledger().Len())
 }
 
-// check compares the types of groups in the rows with those of the project.
+// check compares the group types in the rows with the project's.
 func TestPostHogCheckComparesGroupTypes(t *testing.T) {
 	t.Parallel()
 	const row = `{"event":"e","distinct_id":"u","timestamp":"2024-01-02T00:00:00Z","properties":{"$groups":{"company":"acme","team/x":"a"},"$group_0":"acme","$group_1":"a"}}` + "\n"

@@ -28,7 +28,7 @@ func (in *input) bindSessions(cmd *cobra.Command) {
 	f.StringVar(&in.SessionsAfter, "sessions-after", "", "continue the sessions that were open at the end of an earlier import: its state `FOLDER`")
 }
 
-// checkSessions checks --sessions and what it needs, and finds the file of --sessions-after.
+// checkSessions checks --sessions and the flags it depends on, and finds the file of --sessions-after.
 func (in *input) checkSessions() error {
 	if in.Sessions == "" && in.SessionsAfter != "" {
 		return shell.UsageError("--sessions-after is for imports with --sessions", "add --sort --sessions 30m, or leave it out")
@@ -103,7 +103,7 @@ func sessionsText(c formats.SessionCounts, silence string) string {
 	return text
 }
 
-// hasSession reports whether an event has a $session_id, whatever its form.
+// hasSession reports whether an event has a $session_id of any form.
 func hasSession(ev *hogapi.Event) bool {
 	_, isThere := ev.Properties["$session_id"]
 	return isThere || bytes.Contains(ev.RawProperties, []byte(`"$session_id":`))

@@ -325,8 +325,8 @@ func absolute(path string) string {
 	return path
 }
 
-// version returns the version of the mapping of a vendor's format, or 0 for formats that have none.
-// The input must have passed check or checkFormat.
+// version returns the version of the mapping of a vendor's format, or 0 for formats without one. The input must have
+// passed check or checkFormat.
 func (in *input) version() int {
 	if strings.HasPrefix(in.format().Options, "mapping ") {
 		return cmp.Or(in.mapping, formats.MappingVersion)
@@ -343,7 +343,8 @@ func (s *state) hasOtherMapping() (was int, yes bool) {
 
 const theRest = "the rest of it"
 
-// checkMapping refuses to send more events of an import, or its rejects, with another mapping. what names them.
+// checkMapping refuses to send more events of an import, or its rejects, with another mapping. The text names them in
+// the error.
 func (s *state) checkMapping(what string) error {
 	was, isOther := s.hasOtherMapping()
 	if !isOther {

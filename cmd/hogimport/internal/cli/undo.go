@@ -119,7 +119,7 @@ func (u *undo) run(ctx context.Context) error {
 	return u.done(d)
 }
 
-// readBy says what the queries of a client have read, and what is left of the project's budget.
+// readBy says how much the queries of a client have read, and how much of the project's budget is left.
 func readBy(client *hogapi.Client) string {
 	asker, err := bridge.Asker(client, "")
 	if err != nil {

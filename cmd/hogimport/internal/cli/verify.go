@@ -226,7 +226,7 @@ func lookText(p history.VerifyProgress) string {
 	return text + fmt.Sprintf("; found %s of %s", progress.Number(p.Seen), progress.Number(p.Acked))
 }
 
-// verifyJSON is a verification as JSON, with what the import did not carry over.
+// verifyJSON is a verification as JSON, with the data that the import did not carry over.
 type verifyJSON struct {
 	history.Verification
 

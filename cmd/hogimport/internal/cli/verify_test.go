@@ -319,7 +319,7 @@ func TestUndoThatIsNotPossible(t *testing.T) {
 	assert.Empty(t, empty.Calls(ops.DataDeletionsCreate))
 }
 
-// A verify that is killed between two queries has proven what it has read: however late the next one comes, it reads only the rest.
+// A verify killed between two queries keeps its proven cells: the next one, however late, reads only the rest.
 func TestKilledVerifyReadsNoProvenCellAgain(t *testing.T) {
 	t.Parallel()
 	const answered = 3
@@ -358,7 +358,7 @@ func TestKilledVerifyReadsNoProvenCellAgain(t *testing.T) {
 	}
 }
 
-// The last line says what was read and what is left of the budget. A limit ends a check before it is passed.
+// The last line says how much was read and how much of the budget is left. A check ends before it exceeds a limit.
 func TestVerifySaysWhatItReads(t *testing.T) {
 	t.Parallel()
 	p, _ := imported(t, hogapitest.New(hogapitest.WithReadBudget(20_000_000_000, 0), hogapitest.WithDataDeletions()))

@@ -170,7 +170,7 @@ func TestDeadPort(t *testing.T) {
 	})
 }
 
-// disk takes so many bytes, and notes what is done to it.
+// disk has room for a number of bytes, and records the operations on it.
 type disk struct {
 	durable.OS
 

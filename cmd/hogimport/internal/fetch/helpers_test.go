@@ -209,7 +209,7 @@ func requireProblem(t *testing.T, kind Kind, err error, texts ...string) {
 	}
 }
 
-// watcher notes the sentences of a download. Those about waits end with the time until which they last.
+// watcher records the messages of a download. A message about a wait ends with the time when the wait ends.
 type watcher struct {
 	waits, notices []string
 	lasting        time.Duration

@@ -276,8 +276,8 @@ func TestAgain(t *testing.T) {
 	})
 }
 
-// A part is early if it was requested early, however long its answer takes: what arrives in between is not in it. So
-// it is after a crash before the log had it.
+// A part is early if it was requested early, however long its answer takes: it lacks rows that arrive in the meantime.
+// The same holds after a crash that came before the log entry.
 func TestAPartIsEarlyIfItWasRequestedEarly(t *testing.T) {
 	for name, tear := range map[string]bool{"in the log": false, "adopted": true} {
 		inBubble(t, name, func(t *testing.T) {

@@ -10,8 +10,8 @@ import (
 	"github.com/hogapi/hogapi/formats/posthogexport"
 )
 
-// exportRows returns what an export of PostHog does not give back, and what the new project shows in another way. The
-// anchor is a section of the page, or empty.
+// exportRows lists the data that a PostHog export does not return, and the data that the new project shows differently.
+// The anchor is a section of the page, or empty.
 func exportRows(rows *posthogexport.RowTest, anchor string) (list []page.Finding) {
 	if rows == nil {
 		return nil
@@ -57,7 +57,7 @@ func kindNames(kinds []string) string {
 	return few(names, maxGroupTypes, ", ")
 }
 
-// groupTypes compares the types of groups in the rows with those of the project.
+// groupTypes compares the group types in the rows with the project's.
 func (c Check) groupTypes() (list []page.Finding) {
 	if c.Rows == nil || len(c.Rows.GroupTypes) == 0 {
 		return nil
@@ -93,7 +93,8 @@ func (c Check) groupTypes() (list []page.Finding) {
 	return list
 }
 
-// NotCarried writes the numbers of what an import of an export did not carry over, or changed: a line each, without why.
+// NotCarried writes counts of the data that an import of an export did not carry over or changed, one per line, without
+// reasons.
 func NotCarried(rows *posthogexport.RowTest, write func(line string)) {
 	if rows == nil {
 		return

@@ -403,7 +403,7 @@ func (s *Sessions) Needed() bool {
 
 const webAnalytics = "PostHog's web analytics (visitors, views, sessions, bounce rate, entry pages, channels, countries) shows only events with a session"
 
-// finding says what web analytics will show of the files; an empty title says nothing.
+// finding previews web analytics for the files. An empty title means that there is nothing to say.
 func (s *Sessions) finding(isBegun bool) (title, text string) {
 	switch {
 	case s.Needed():

@@ -15,7 +15,7 @@ import (
 // maxSampled is how many ids or events a hint remembers. Of more it remembers an even share.
 const maxSampled = 1 << 18
 
-// Hints notes what a person has to decide about the records of a check. Its memory is bounded.
+// Hints collects the decisions that a person has to make about the records of a check. Its memory is bounded.
 type Hints struct {
 	Columns Shared // ids that two columns of the map have
 	Cases   Cases  // ids that differ only in case
@@ -167,7 +167,7 @@ func (c *Cases) differ() string {
 	return page.Shown(c.example) + " and " + page.Shown(c.spelling)
 }
 
-// findings returns what is to be decided.
+// findings returns the open decisions.
 func (h *Hints) findings(place func(hogapi.Position) string) (list []page.Finding) {
 	if h == nil {
 		return nil
@@ -227,7 +227,7 @@ func about(n, share int64, one, several string) string {
 	return page.Plural(n, one, several)
 }
 
-// YearsApart reports whether two times cannot be of one moment, whatever the clock.
+// YearsApart reports whether two times cannot be the same moment on any clock.
 func YearsApart(a, b time.Time) bool {
 	const year = 365 * 24 * time.Hour
 	return !a.IsZero() && !b.IsZero() && a.Sub(b).Abs() >= year

@@ -85,7 +85,7 @@ func html(t *testing.T, p interface{ Write(w io.Writer) error }) string {
 	return b.String()
 }
 
-// lacks requires that a page has none of these texts.
+// lacks requires that a page does not contain these texts.
 func lacks(t *testing.T, page string, texts ...string) {
 	t.Helper()
 	for _, text := range texts {

@@ -237,7 +237,7 @@ func (p Verify) Verdict() page.Verdict {
 // or time differ.
 func (p Verify) Apart() int64 { return min(p.Once(), p.Receipt.Warnings[event.WarningUUIDConflict]) }
 
-// shared says what became of the events that have the uuid of another one.
+// shared explains the events with the uuid of another event.
 func (p Verify) shared(once int64) string {
 	text := fmt.Sprintf("%s of the %s sent %s the uuid of another one", page.Count(once), page.Count(p.Verification.Acknowledged), verb(once, "has", "have"))
 	switch apart := p.Apart(); {

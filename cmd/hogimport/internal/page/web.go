@@ -22,7 +22,7 @@ type Export struct {
 	Interval    string `json:"interval"`
 }
 
-// webView shows what web analytics will show.
+// webView previews web analytics.
 type webView struct {
 	formats.WebReport
 
@@ -151,7 +151,7 @@ func newTrend(months []formats.WebMonth) *trend {
 	return t
 }
 
-// webFindings adds what the import means for the project.
+// webFindings adds the findings about web analytics.
 func (c Check) webFindings(add func(l page.Level, anchor, title, text string)) {
 	if n := len(c.Exports); n > 0 {
 		var names []string
