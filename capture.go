@@ -10,9 +10,8 @@ import (
 	"time"
 
 	"github.com/hogapi/hogapi/internal/delivery"
+	"github.com/hogapi/hogapi/internal/engine"
 	"github.com/hogapi/hogapi/internal/httptry"
-	"github.com/hogapi/hogapi/internal/pipeline"
-	"github.com/hogapi/hogapi/internal/statefile"
 	"github.com/hogapi/hogapi/ops"
 )
 
@@ -26,7 +25,7 @@ import (
 // Enqueue then returns the [*StopError]. Call Close, and make another one once the cause is gone.
 type Capture struct {
 	id       string
-	pipeline *pipeline.Pipeline
+	pipeline *engine.Engine
 }
 
 func (c *Capture) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, "hogapi.Capture") }
@@ -40,7 +39,7 @@ func (c *Client) NewCapture(o *CaptureOptions) (*Capture, error) {
 	if err != nil {
 		return nil, err
 	}
-	started, err := pipeline.New(config)
+	started, err := engine.New(config)
 	if err != nil {
 		return nil, err
 	}
@@ -60,7 +59,7 @@ func (c *Capture) Enqueue(ctx context.Context, events ...Event) error {
 		return err
 	}
 	if ctx.Err() != nil {
-		return pipeline.NotTaken(ctx)
+		return engine.NotTaken(ctx)
 	}
 	return c.enqueue(ctx, events, true)
 }
@@ -133,7 +132,7 @@ func (c *Capture) Stats() Stats { return c.pipeline.Progress().Stats(0) }
 
 // capturePost makes one request to the capture origin, which has no prefix and takes the project API key. The
 // lanes decide about retries.
-func (c *core) capturePost(ctx context.Context, r pipeline.Request) httptry.Try {
+func (c *core) capturePost(ctx context.Context, r engine.Request) httptry.Try {
 	target := *c.capture
 	target.Path += r.Path
 	if r.Query != "" {
@@ -156,26 +155,26 @@ func (c *core) capturePost(ctx context.Context, r pipeline.Request) httptry.Try 
 	})
 }
 
-var captureOps = [...]Op{pipeline.Events: ops.Capture, pipeline.Question: ops.Protocol, pipeline.Preflight: ops.Preflight}
+var captureOps = [...]Op{engine.Events: ops.Capture, engine.Question: ops.Protocol, engine.Preflight: ops.Preflight}
 
 // handler adapts a caller's reject handler, which may be nil.
-func (c *core) handler(h RejectHandler) func(context.Context, *statefile.Reject) error {
+func (c *core) handler(h RejectHandler) func(context.Context, *engine.Reject) error {
 	if h == nil {
 		return nil
 	}
-	if own, ok := h.(interface{ RejectFile() *statefile.Rejects }); ok {
-		return func(_ context.Context, r *statefile.Reject) error {
+	if own, ok := h.(interface{ RejectFile() *engine.Rejects }); ok {
+		return func(_ context.Context, r *engine.Reject) error {
 			return stateFileError(own.RejectFile().AddAlone(r))
 		}
 	}
-	return func(ctx context.Context, r *statefile.Reject) error {
+	return func(ctx context.Context, r *engine.Reject) error {
 		return c.guard(func() error { return h.Reject(ctx, r.Public()) })
 	}
 }
 
-func (c *core) pipelineHooks(onSettled func(context.Context, Position)) pipeline.Hooks {
+func (c *core) pipelineHooks(onSettled func(context.Context, Position)) engine.Hooks {
 	ctx := context.Background()
-	return pipeline.Hooks{
+	return engine.Hooks{
 		Tried: func(path string, t delivery.Try) { c.observeBatch(ctx, path, t) },
 		Saved: func(position Position, took time.Duration) {
 			c.hook(ctx, c.hooks.OnCheckpoint != nil, func() {

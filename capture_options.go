@@ -12,9 +12,8 @@ import (
 
 	"github.com/hogapi/hogapi/internal/bridge"
 	"github.com/hogapi/hogapi/internal/delivery"
-	"github.com/hogapi/hogapi/internal/ingest"
+	"github.com/hogapi/hogapi/internal/engine"
 	"github.com/hogapi/hogapi/internal/outgoing"
-	"github.com/hogapi/hogapi/internal/pipeline"
 	"github.com/hogapi/hogapi/internal/wire"
 )
 
@@ -105,18 +104,18 @@ const (
 
 // resolve checks the options of a Capture or an import, and returns the configuration of its pipeline, with every
 // default filled in.
-func (o CaptureOptions) resolve(op Op, c *Client) (config pipeline.Config, err error) {
+func (o CaptureOptions) resolve(op Op, c *Client) (config engine.Config, err error) {
 	if err := o.check(op, c.core, c.project); err != nil {
 		return config, err
 	}
 	limits, room := o.limits()
 	encoding := string(cmp.Or(o.Delivery.Compression, CompressionGzip))
-	return pipeline.Config{
+	return engine.Config{
 		ID: o.ID, Gate: o.Gate.rules(wire.ProtocolUnknown, c.core.now),
 		Stamps: wire.NewStamps(outgoing.Library, outgoing.Version(), o.ID), Seed: maphash.MakeSeed(),
-		Sender:   ingest.Sender{Key: c.core.projectKey, SDK: outgoing.Library + "/" + outgoing.Version(), Now: c.core.now},
+		Sender:   engine.Sender{Key: c.core.projectKey, SDK: outgoing.Library + "/" + outgoing.Version(), Now: c.core.now},
 		Protocol: string(o.Delivery.Protocol), NoPreflight: o.Delivery.NoPreflight, Limits: limits, Room: room, Grace: moment,
-		Encodings: map[string]string{ingest.NameBatch: delivery.Gzip, ingest.NameV1: encoding}, // /batch/ knows gzip only
+		Encodings: map[string]string{engine.NameBatch: delivery.Gzip, engine.NameV1: encoding}, // /batch/ knows gzip only
 		Post:      c.core.capturePost, Reject: c.core.handler(o.Rejects),
 		Hooks: c.core.pipelineHooks(o.OnSettled), Logger: c.core.logger,
 	}, nil

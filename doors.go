@@ -17,9 +17,9 @@ import (
 	"github.com/hogapi/hogapi/internal/bridge"
 	"github.com/hogapi/hogapi/internal/coverage"
 	"github.com/hogapi/hogapi/internal/download"
+	"github.com/hogapi/hogapi/internal/engine"
 	"github.com/hogapi/hogapi/internal/outgoing"
 	"github.com/hogapi/hogapi/internal/pages"
-	"github.com/hogapi/hogapi/internal/pipeline"
 	"github.com/hogapi/hogapi/internal/queries"
 	"github.com/hogapi/hogapi/internal/watch"
 	"github.com/hogapi/hogapi/internal/wire"
@@ -53,7 +53,7 @@ func (d door) Hook(ctx context.Context, isSet bool, f func()) { d.c.core.hook(ct
 
 func (d door) Guard(f func() error) error { return d.c.core.guard(f) }
 
-func (d door) ImportConfig(op Op, options any) (pipeline.Config, error) {
+func (d door) ImportConfig(op Op, options any) (engine.Config, error) {
 	return options.(CaptureOptions).resolve(op, d.c)
 }
 

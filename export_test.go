@@ -7,8 +7,7 @@ import (
 	"strings"
 
 	"github.com/hogapi/hogapi/internal/endpoints"
-	"github.com/hogapi/hogapi/internal/ingest"
-	"github.com/hogapi/hogapi/internal/pipeline"
+	"github.com/hogapi/hogapi/internal/engine"
 	"github.com/hogapi/hogapi/ops"
 )
 
@@ -24,8 +23,8 @@ type Endpoint struct {
 // Endpoints are all endpoints that this package calls.
 func Endpoints() (all []Endpoint) {
 	imports := []endpoints.Row{
-		{Name: ops.Capture, Method: http.MethodPost, Path: ingest.BatchPath}, {Name: ops.Protocol, Method: http.MethodPost, Path: ingest.V1Path},
-		{Name: ops.Preflight, Method: http.MethodPost, Path: pipeline.PreflightPath},
+		{Name: ops.Capture, Method: http.MethodPost, Path: engine.BatchPath}, {Name: ops.Protocol, Method: http.MethodPost, Path: engine.V1Path},
+		{Name: ops.Preflight, Method: http.MethodPost, Path: engine.PreflightPath},
 	}
 	for _, o := range append(endpoints.All(), imports...) {
 		all = append(all, Endpoint{o.Name, o.Method, o.Path, o.Scope, endpoints.Alternative(o.Name)})

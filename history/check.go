@@ -12,13 +12,12 @@ import (
 
 	"github.com/hogapi/hogapi/event"
 	"github.com/hogapi/hogapi/internal/bridge"
-	"github.com/hogapi/hogapi/internal/commit"
+	"github.com/hogapi/hogapi/internal/engine"
 	"github.com/hogapi/hogapi/internal/errtext"
 	"github.com/hogapi/hogapi/internal/inside"
 	"github.com/hogapi/hogapi/internal/ledger"
 	"github.com/hogapi/hogapi/internal/mask"
 	"github.com/hogapi/hogapi/internal/outgoing"
-	"github.com/hogapi/hogapi/internal/pipeline"
 	"github.com/hogapi/hogapi/internal/survey"
 	"github.com/hogapi/hogapi/internal/wire"
 	"github.com/hogapi/hogapi/ops"
@@ -113,7 +112,7 @@ func Check(ctx context.Context, source Source, options *Options) (CheckReport, e
 		note(c.report.Warnings, event.WarningAllSkipped, event.Position{}, "every record of the source was skipped")
 	}
 	if c.report.Read == 0 {
-		note(c.report.Warnings, event.WarningNoRecords, event.Position{}, pipeline.NoRecords)
+		note(c.report.Warnings, event.WarningNoRecords, event.Position{}, engine.NoRecords)
 	}
 	return c.finish(), c.judge(o.rejectLimits())
 }
@@ -129,7 +128,7 @@ type checker struct {
 }
 
 // judge applies the limits of rejects as the import does at its end.
-func (c *checker) judge(limits commit.Limits) error {
+func (c *checker) judge(limits engine.RejectLimits) error {
 	limits.First, limits.IsCheck = c.refused, true
 	err := limits.JudgeEnd(ledger.Counts{Acknowledged: c.report.Good, Rejected: c.report.Rejected, Skipped: c.report.Skipped})
 	if err != nil {
@@ -182,13 +181,13 @@ func (c *checker) add(ev *event.Event) {
 
 // rehearsal encodes events as their import would, and sends nothing. It is not safe for concurrent use.
 type rehearsal struct {
-	events   *pipeline.Rehearsal
-	event    pipeline.Event // that is being encoded
+	events   *engine.Rehearsal
+	event    engine.Event // that is being encoded
 	trusting bool
 }
 
 func newRehearsal(importID string, rules wire.Rules, s Source, seed maphash.Seed) *rehearsal {
-	return &rehearsal{events: pipeline.NewRehearsal(importID, rules, wire.NewStamps(outgoing.Library, outgoing.Version(), importID), seed), trusting: trusts(s)}
+	return &rehearsal{events: engine.NewRehearsal(importID, rules, wire.NewStamps(outgoing.Library, outgoing.Version(), importID), seed), trusting: trusts(s)}
 }
 
 // next returns the event as it is sent, valid until the next call, or the gate's refusal. For a skipped event

@@ -10,10 +10,10 @@ import (
 	"github.com/hogapi/hogapi/event"
 	"github.com/hogapi/hogapi/internal/bridge"
 	"github.com/hogapi/hogapi/internal/durable"
+	"github.com/hogapi/hogapi/internal/engine"
 	"github.com/hogapi/hogapi/internal/errtext"
 	"github.com/hogapi/hogapi/internal/lines"
 	"github.com/hogapi/hogapi/internal/outgoing"
-	"github.com/hogapi/hogapi/internal/resume"
 	"github.com/hogapi/hogapi/internal/statefile"
 	"github.com/hogapi/hogapi/ops"
 )
@@ -67,10 +67,10 @@ func (c fileCheckpoint) Save(_ context.Context, state []byte) error { return c.f
 func (c fileCheckpoint) Close() error { return c.file.Close() }
 
 // importFiles are the checkpoint and the reject file of one run.
-type importFiles struct{ resume.Files[event.Position] }
+type importFiles struct{ engine.Files[event.Position] }
 
 func newImportFiles(o Options, source Source, client bridge.Client) *importFiles {
-	f := &importFiles{resume.Files[event.Position]{Of: resume.Of{Import: o.ID, Target: client.ImportTarget(), Source: source.Name()}}}
+	f := &importFiles{engine.Files[event.Position]{Of: engine.Of{Import: o.ID, Target: client.ImportTarget(), Source: source.Name()}}}
 	if o.Checkpoint != nil {
 		f.Checkpoint = guarded{o.Checkpoint, client}
 	}
@@ -104,7 +104,7 @@ func (f *importFiles) openCheckpoint(ctx context.Context) (*savedState, error) {
 }
 
 // openRejects opens the handler if it is a reject file, and returns the function that writes to the file.
-func (f *importFiles) openRejects(handler hogapi.RejectHandler, isMapped bool) (write func(context.Context, *statefile.Reject) error, err error) {
+func (f *importFiles) openRejects(handler hogapi.RejectHandler, isMapped bool) (write func(context.Context, *engine.Reject) error, err error) {
 	own, ok := handler.(hasRejectFile)
 	if !ok {
 		return nil, nil //nolint:nilnil // the rejects go elsewhere
@@ -114,7 +114,7 @@ func (f *importFiles) openRejects(handler hogapi.RejectHandler, isMapped bool) (
 		return nil, fileError(event.StopHandler, "the reject file cannot be opened", bridge.FileError(err))
 	}
 	f.Rejects = file
-	return func(_ context.Context, r *statefile.Reject) error {
+	return func(_ context.Context, r *engine.Reject) error {
 		r.Note.Import, r.Note.IsMapped = f.Import, isMapped
 		return file.Add(r)
 	}, nil

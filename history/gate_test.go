@@ -20,10 +20,9 @@ import (
 
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/event"
+	"github.com/hogapi/hogapi/internal/engine"
 	"github.com/hogapi/hogapi/internal/inside"
 	"github.com/hogapi/hogapi/internal/outgoing"
-	"github.com/hogapi/hogapi/internal/resume"
-	"github.com/hogapi/hogapi/internal/statefile"
 	"github.com/hogapi/hogapi/internal/wire"
 	"github.com/hogapi/hogapi/internal/wire/wiretest"
 	"github.com/hogapi/hogapi/ops"
@@ -109,7 +108,7 @@ func TestAllFaultsAreListed(t *testing.T) {
 	require.NoError(t, RejectFile(path).Reject(t.Context(), event.Reject{Err: refusal}))
 	line, err := os.ReadFile(path)
 	require.NoError(t, err)
-	_, note, err := statefile.ReadLine(line)
+	_, note, err := engine.ReadLine(line)
 	require.NoError(t, err)
 	also := note.Also
 	require.Len(t, also, 2)
@@ -278,7 +277,7 @@ func TestRunbook(t *testing.T) {
 		`{"version":2,"import":"other"}`,
 		`{"version":2,"import":"one","source":"other"}`,
 	} {
-		_, err := resume.Read[event.Position]([]byte(raw), resume.Of{Import: "one", Target: "target", Source: "file"})
+		_, err := engine.Read[event.Position]([]byte(raw), engine.Of{Import: "one", Target: "target", Source: "file"})
 		refusal := as[*ops.InputError](t, err)
 		assert.Contains(t, first, "`"+refusal.Field+"`")
 	}

@@ -13,9 +13,8 @@ import (
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/event"
 	"github.com/hogapi/hogapi/internal/bridge"
-	"github.com/hogapi/hogapi/internal/commit"
+	"github.com/hogapi/hogapi/internal/engine"
 	"github.com/hogapi/hogapi/internal/outgoing"
-	"github.com/hogapi/hogapi/internal/pipeline"
 	"github.com/hogapi/hogapi/internal/watch"
 	"github.com/hogapi/hogapi/ops"
 )
@@ -105,7 +104,7 @@ func unlessLeft(ctx context.Context, name string, f func() error) error {
 type importRun struct {
 	source      Source
 	options     Options
-	pipeline    *pipeline.Pipeline
+	pipeline    *engine.Engine
 	files       *importFiles
 	endProgress func()
 }
@@ -129,7 +128,7 @@ func openImport(ctx context.Context, client bridge.Client, source Source, o Opti
 	}
 	files.Protocol = string(o.Delivery.Protocol)
 	if resumed != nil {
-		before = pipeline.ReceiptOf(resumed.Import, resumed.Source, resumed.State)
+		before = engine.ReceiptOf(resumed.Import, resumed.Source, resumed.State)
 		before.Protocol, before.Finished = event.Protocol(resumed.Protocol), resumed.Finished
 		if err := limits.JudgeBefore(resumed.State.Totals.Counts()); err != nil {
 			return failed(&event.StopError{Reason: event.StopTooManyRejects, Err: err})
@@ -152,7 +151,7 @@ func openImport(ctx context.Context, client bridge.Client, source Source, o Opti
 	if o.Checkpoint != nil {
 		config.Files = &files.Files
 	}
-	started, err := pipeline.New(config)
+	started, err := engine.New(config)
 	if err != nil {
 		return failed(err)
 	}
@@ -167,14 +166,14 @@ func openImport(ctx context.Context, client bridge.Client, source Source, o Opti
 
 const progressInterval = 500 * time.Millisecond
 
-func (r *importRun) events(ctx context.Context, after event.Position) iter.Seq2[*pipeline.Event, error] {
+func (r *importRun) events(ctx context.Context, after event.Position) iter.Seq2[*engine.Event, error] {
 	notes := &sourceNotes{
 		verifyArchives: cmp.Or(r.options.VerifyArchiveBytes, defaultVerifyArchives), resumed: r.pipeline.Resumed,
 		warn: func(w event.Warning, text string) { r.pipeline.Warn(ctx, w, text) },
 	}
 	trusting := trusts(r.source)
-	return func(yield func(*pipeline.Event, error) bool) {
-		var filled pipeline.Event
+	return func(yield func(*engine.Event, error) bool) {
+		var filled engine.Event
 		for ev, err := range r.source.Events(notes.in(ctx), after) {
 			filled.Fill(&ev, trusting)
 			if !yield(&filled, err) {
@@ -215,6 +214,6 @@ func (o Options) check(source Source) error {
 
 const defaultRejectShare = 0.01
 
-func (o Options) rejectLimits() commit.Limits {
-	return commit.Limits{Share: max(cmp.Or(o.MaxRejectShare, defaultRejectShare), 0), Most: o.MaxRejects}
+func (o Options) rejectLimits() engine.RejectLimits {
+	return engine.RejectLimits{Share: max(cmp.Or(o.MaxRejectShare, defaultRejectShare), 0), Most: o.MaxRejects}
 }

@@ -9,11 +9,10 @@ import (
 
 	"github.com/hogapi/hogapi/event"
 	"github.com/hogapi/hogapi/internal/bridge"
+	"github.com/hogapi/hogapi/internal/engine"
 	"github.com/hogapi/hogapi/internal/inside"
 	"github.com/hogapi/hogapi/internal/lines"
 	"github.com/hogapi/hogapi/internal/mask"
-	"github.com/hogapi/hogapi/internal/resume"
-	"github.com/hogapi/hogapi/internal/statefile"
 	"github.com/hogapi/hogapi/internal/wire"
 )
 
@@ -101,7 +100,7 @@ func linesError(err error, after event.Position, resumed *savedState) error {
 	case errors.Is(err, lines.ErrNoPosition):
 		return fmt.Errorf("there is no position %s in these files", after)
 	case errors.Is(err, lines.ErrOtherFile), errors.Is(err, lines.ErrReplaced):
-		return bridge.FileError(resume.Unfit(resume.FieldSource, resumed.Source, fmt.Sprintf("the file %q as it was: %v. "+
+		return bridge.FileError(engine.Unfit(engine.FieldSource, resumed.Source, fmt.Sprintf("the file %q as it was: %v. "+
 			"If it is another file of the same name, import it with an ID and a checkpoint of its own", after.Key, err)))
 	}
 	return bridge.FileError(err)
@@ -114,7 +113,7 @@ type lineParser struct {
 }
 
 func newLineParser() *lineParser {
-	return &lineParser{wire: wire.NewLineParser(statefile.CheckCorrected)}
+	return &lineParser{wire: wire.NewLineParser(engine.CheckCorrected)}
 }
 
 func (p *lineParser) events(_ *lines.File, l lines.Line) ([]event.Event, error) {

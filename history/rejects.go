@@ -9,10 +9,10 @@ import (
 	"github.com/hogapi/hogapi/event"
 	"github.com/hogapi/hogapi/internal/bridge"
 	"github.com/hogapi/hogapi/internal/durable"
+	"github.com/hogapi/hogapi/internal/engine"
 	"github.com/hogapi/hogapi/internal/inside"
 	"github.com/hogapi/hogapi/internal/lines"
 	"github.com/hogapi/hogapi/internal/mask"
-	"github.com/hogapi/hogapi/internal/statefile"
 )
 
 // RejectFile returns a handler that appends rejects to a file that only this user can read: a JSON object a line, the
@@ -21,22 +21,22 @@ import (
 // have the last ones twice, which Rejected knows. A file that is not a reject file is an *InputError, and one that another
 // import uses [hogapi.ErrHeld]. A Capture can use it too. docs/reference.md has every key.
 func RejectFile(path string) hogapi.RejectHandler {
-	return rejectFile{statefile.NewRejects(durable.OS{}, path)}
+	return rejectFile{engine.NewRejects(durable.OS{}, path)}
 }
 
-type rejectFile struct{ file *statefile.Rejects }
+type rejectFile struct{ file *engine.Rejects }
 
 // hasRejectFile is a handler with a file that an import owns while it runs: the rejects are on disk before the
 // checkpoint passes them.
-type hasRejectFile interface{ RejectFile() *statefile.Rejects }
+type hasRejectFile interface{ RejectFile() *engine.Rejects }
 
-func (f rejectFile) RejectFile() *statefile.Rejects { return f.file }
+func (f rejectFile) RejectFile() *engine.Rejects { return f.file }
 
 // Reject implements RejectHandler, for callers that are not the import that has opened the file.
 func (f rejectFile) Reject(_ context.Context, r event.Reject) error {
-	note, _ := (*r.Inside(inside.Key{})).(statefile.Note)
+	note, _ := (*r.Inside(inside.Key{})).(engine.Note)
 	note.Status, note.Position, note.Where = r.Status, r.Position, r.Where
-	return bridge.FileError(f.file.AddAlone(&statefile.Reject{Event: r.Event, UUID: r.UUID, Record: r.Raw, Refusal: r.Err, Note: note}))
+	return bridge.FileError(f.file.AddAlone(&engine.Reject{Event: r.Event, UUID: r.UUID, Record: r.Raw, Refusal: r.Err, Note: note}))
 }
 
 // Rejected returns a source of the records in a reject file: each rejected record once, with its uuid, and its old position as Origin, so
@@ -67,7 +67,7 @@ func (s *rejectedRecords) Events(ctx context.Context, after event.Position) iter
 type rejectsWalk struct {
 	parse   func([]byte) ([]event.Event, error)
 	lines   *lineParser
-	entries statefile.Repeats
+	entries engine.Repeats
 }
 
 func (w *rejectsWalk) events(ctx context.Context, l lines.Line) []event.Event {
@@ -99,7 +99,7 @@ func (w *rejectsWalk) events(ctx context.Context, l lines.Line) []event.Event {
 	return made
 }
 
-func (w *rejectsWalk) made(ctx context.Context, text []byte, note *statefile.Note) (events []event.Event) {
+func (w *rejectsWalk) made(ctx context.Context, text []byte, note *engine.Note) (events []event.Event) {
 	record, err := note.Whole(), error(nil)
 	if note.Original != nil {
 		record, err = note.Original.Read(ctx)

@@ -12,11 +12,11 @@ import (
 
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/event"
+	"github.com/hogapi/hogapi/internal/engine"
 	"github.com/hogapi/hogapi/internal/inside"
 	"github.com/hogapi/hogapi/internal/lines"
 	"github.com/hogapi/hogapi/internal/outgoing"
 	"github.com/hogapi/hogapi/internal/pages"
-	"github.com/hogapi/hogapi/internal/resume"
 	"github.com/hogapi/hogapi/internal/wire"
 	"github.com/hogapi/hogapi/ops"
 )
@@ -141,7 +141,7 @@ func readOnly(ctx context.Context, warn func(w event.Warning, text string)) cont
 	return (&sourceNotes{isCheck: true, verifyArchives: -1, warn: warn}).in(ctx)
 }
 
-type savedState = resume.Saved[event.Position]
+type savedState = engine.Saved[event.Position]
 
 const defaultVerifyArchives = 1 << 30
 

@@ -99,7 +99,7 @@ import (
 
 	"github.com/hogapi/hogapi/formats/internal/record"
 	"github.com/hogapi/hogapi/history"
-	"github.com/hogapi/hogapi/internal/resume"
+	"github.com/hogapi/hogapi/internal/engine"
 )
 
 // Options map the columns. The zero value reads tables and JSON with the columns event, distinct_id, timestamp,
@@ -178,7 +178,7 @@ func (o Options) text() string {
 	if record.KeepNulls(o.Mapping) { // there was no version then
 		return text
 	}
-	return resume.WithMapping(text, o.Mapping)
+	return engine.WithMapping(text, o.Mapping)
 }
 
 // ColumnsError is the error of a table that does not fit the map.

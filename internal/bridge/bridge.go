@@ -11,8 +11,8 @@ import (
 
 	"github.com/hogapi/hogapi/internal/coverage"
 	"github.com/hogapi/hogapi/internal/download"
+	"github.com/hogapi/hogapi/internal/engine"
 	"github.com/hogapi/hogapi/internal/outgoing"
-	"github.com/hogapi/hogapi/internal/pipeline"
 	"github.com/hogapi/hogapi/internal/queries"
 	"github.com/hogapi/hogapi/internal/wire"
 	"github.com/hogapi/hogapi/ops"
@@ -30,7 +30,7 @@ type Client interface {
 	// ImportTarget returns a digest of the project's key and of the host name that an import sends to.
 	ImportTarget() string
 	// ImportConfig checks a hogapi.CaptureOptions and returns the configuration of its pipeline.
-	ImportConfig(op ops.Op, options any) (pipeline.Config, error)
+	ImportConfig(op ops.Op, options any) (engine.Config, error)
 
 	// History returns the earlier settings of a *hogapi.BatchExport, and why some of them are not known.
 	History(ctx context.Context, export any) (h coverage.History, why string, err error)

@@ -26,6 +26,7 @@ import (
 	"github.com/hogapi/hogapi/history"
 	"github.com/hogapi/hogapi/hogapitest"
 	"github.com/hogapi/hogapi/internal/durable"
+	"github.com/hogapi/hogapi/internal/engine"
 	"github.com/hogapi/hogapi/internal/statefile"
 	"github.com/hogapi/hogapi/internal/testevents"
 )
@@ -293,13 +294,13 @@ func (c diskCheckpoint) Save(_ context.Context, state []byte) error { return c.f
 func (c diskCheckpoint) Close() error                               { return c.file.Close() }
 
 func rejectsOn(disk durable.FS, path string) hogapi.RejectHandler {
-	return diskRejects{statefile.NewRejects(disk, path)}
+	return diskRejects{engine.NewRejects(disk, path)}
 }
 
-type diskRejects struct{ file *statefile.Rejects }
+type diskRejects struct{ file *engine.Rejects }
 
 // RejectFile lets an import open and sync the file itself.
-func (r diskRejects) RejectFile() *statefile.Rejects { return r.file }
+func (r diskRejects) RejectFile() *engine.Rejects { return r.file }
 
 func (r diskRejects) Reject(context.Context, hogapi.Reject) error {
 	return errors.New("the import writes its reject file itself")

@@ -34,7 +34,7 @@ func (c *Checkpoint) Files() []string { return Files(c.fs, c.path) }
 func (c *Checkpoint) Open() ([]byte, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	file, lock, err := own(c.fs, c.path, nil)
+	file, lock, err := Own(c.fs, c.path, nil)
 	if err != nil {
 		return nil, err
 	}

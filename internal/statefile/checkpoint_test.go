@@ -126,3 +126,19 @@ func FuzzCheckpoint(f *testing.F) {
 		require.Equal(t, content, saved, "only what Save writes is read")
 	})
 }
+
+func TestOverlap(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	in := func(name string) string { return filepath.Join(folder, name) }
+	require.NoError(t, os.WriteFile(in("a"), nil, 0o600))
+	require.NoError(t, os.Link(in("a"), in("hard")))
+	require.NoError(t, os.Symlink(in("a"), in("link")))
+	names := func(name string) []string { return statefile.Files(durable.OS{}, name) }
+	assert.Nil(t, names(""))
+	for _, one := range []string{"a", "hard", "link", "a" + durable.TempEnding, "a.lock"} {
+		assert.True(t, statefile.Overlap(names(in("a")), names(in(one))), one)
+	}
+	assert.False(t, statefile.Overlap(names(in("a")), names(in("b"))))
+	assert.False(t, statefile.Overlap(nil, names(in("a"))))
+}

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hogapi/hogapi/internal/durable"
+	"github.com/hogapi/hogapi/internal/engine"
 	"github.com/hogapi/hogapi/internal/statefile"
 	"github.com/hogapi/hogapi/ops"
 )
@@ -44,7 +45,7 @@ func TestFilesThatCannotBeOwned(t *testing.T) {
 		require.NoError(t, tt.make(path))
 		_, err := statefile.NewCheckpoint(durable.OS{}, path).Open()
 		require.ErrorContains(t, err, tt.want, name)
-		require.ErrorContains(t, statefile.NewRejects(durable.OS{}, path).Open(), tt.want, name)
+		require.ErrorContains(t, engine.NewRejects(durable.OS{}, path).Open(), tt.want, name)
 		assert.NoFileExists(t, path+".elsewhere", "nothing is made through a link")
 	}
 }

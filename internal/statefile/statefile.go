@@ -13,10 +13,10 @@ import (
 	"github.com/hogapi/hogapi/ops"
 )
 
-// own makes the folder of a file and takes the lock on the file. path may be a symbolic link: own locks the
+// Own makes the folder of a file and takes the lock on the file. path may be a symbolic link: Own locks the
 // file behind it, so that the link is not replaced and the file does not get a second owner. A file that
 // does not fit gets no lock file. The error wraps durable.ErrLocked if somebody else is the owner.
-func own(fsys durable.FS, path string, fits func(fsys durable.FS, file string) error) (file string, lock durable.Lock, err error) {
+func Own(fsys durable.FS, path string, fits func(fsys durable.FS, file string) error) (file string, lock durable.Lock, err error) {
 	if path == "" {
 		return "", nil, &ops.InputError{Field: "path", Want: "the name of a file"}
 	}
@@ -38,12 +38,12 @@ func own(fsys durable.FS, path string, fits func(fsys durable.FS, file string) e
 	}
 	lock, err = fsys.Lock(file + ".lock")
 	if errors.Is(err, durable.ErrLocked) {
-		err = held(path)
+		err = Held(path)
 	}
 	return file, lock, err
 }
 
-func held(path string) error { return fmt.Errorf("%s (%w)", path, durable.ErrLocked) }
+func Held(path string) error { return fmt.Errorf("%s (%w)", path, durable.ErrLocked) }
 
 // Files returns the names of a file and of the files that its owner uses with it. It returns nil if the
 // path leads nowhere; opening the file then returns the error.

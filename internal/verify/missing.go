@@ -15,8 +15,8 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/hogapi/hogapi/event"
+	"github.com/hogapi/hogapi/internal/engine"
 	"github.com/hogapi/hogapi/internal/errtext"
-	"github.com/hogapi/hogapi/internal/statefile"
 )
 
 // rejectedIDs are the uuids in reject files: of rejected events, and of unconfirmed events. Each list is
@@ -67,8 +67,8 @@ func (r *rejectedIDs) read(ctx context.Context, path, importID string) error {
 }
 
 func (r *rejectedIDs) add(line []byte, importID string) {
-	text, _ := statefile.AfterHole(bytes.TrimSpace(line))
-	id, note, _ := statefile.ReadLine(text)
+	text, _ := engine.AfterHole(bytes.TrimSpace(line))
+	id, note, _ := engine.ReadLine(text)
 	switch {
 	case id == uuid.Nil || note != nil && note.Import != "" && note.Import != importID:
 	case note != nil && note.Reason == event.ReasonUnconfirmed:

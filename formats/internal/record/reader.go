@@ -12,7 +12,7 @@ import (
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/formats"
 	"github.com/hogapi/hogapi/history"
-	"github.com/hogapi/hogapi/internal/resume"
+	"github.com/hogapi/hogapi/internal/engine"
 )
 
 // Converter makes events of records. One goroutine at a time uses it.
@@ -26,7 +26,7 @@ type Converter interface {
 // Format is the format of a vendor. It uses each converter for many records. With a fault of the
 // options it refuses every record. The version of the mapping is among the options.
 func Format[C Converter](name string, mapping int, options string, fault error, newConverter func() C) history.Format {
-	f := AsIs(name, resume.WithMapping(options, mapping), cmp.Or(fault, CheckMapping(mapping)), newConverter)
+	f := AsIs(name, engine.WithMapping(options, mapping), cmp.Or(fault, CheckMapping(mapping)), newConverter)
 	f.KeepNulls = KeepNulls(mapping)
 	return f
 }

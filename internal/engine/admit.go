@@ -1,0 +1,317 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+
+	"github.com/google/uuid"
+
+	"github.com/hogapi/hogapi/event"
+	"github.com/hogapi/hogapi/internal/delivery"
+	"github.com/hogapi/hogapi/internal/ledger"
+	"github.com/hogapi/hogapi/internal/survey"
+	"github.com/hogapi/hogapi/internal/wire"
+	"github.com/hogapi/hogapi/ops"
+)
+
+// admission gives events their identity and their number. Its lock keeps the
+// order of the ledger and the order of the lanes the same.
+type admission struct {
+	sync.Mutex
+
+	identity *wire.Identity        // Check and At need no lock
+	numbers  wire.Numbering        // of the events of an import: consecutive ones may be one record
+	contents ledger.Recent[uint64] // of events of a Capture with derived uuids
+	waiting  []waiting             // for the protocol
+}
+
+// Record is a group of events that are admitted together or not at all.
+type Record struct {
+	e       *Engine
+	wait    bool
+	encoder *wire.Encoder // nil for a record that is all rejects
+	single  [1]Event
+	several []Event // where there are more than one
+	n       int     // added so far
+	held    delivery.Held
+}
+
+// Record begins a record of n events, which are added before it is admitted. Without wait, it is
+// admitted at once or not at all. It must be ended.
+func (e *Engine) Record(n int, wait bool) (r Record) {
+	r.e, r.wait = e, wait
+	if n > 1 {
+		r.several = make([]Event, n)
+	}
+	return r
+}
+
+func (r *Record) all() []Event {
+	if r.several == nil {
+		return r.single[:r.n]
+	}
+	return r.several[:r.n]
+}
+
+// Next returns the next event of the record, to be filled in and added.
+func (r *Record) Next() *Event {
+	r.n++
+	return &r.all()[r.n-1]
+}
+
+// Add encodes the event that Next has returned.
+func (r *Record) Add(ctx context.Context) error {
+	e, ev := r.e, &r.all()[r.n-1]
+	if !e.prepareForAll(ev) { //nolint:contextcheck // the question to the server is of another life time
+		ev.other = form{}
+		if err := e.prepare(ctx, &r.encoder, ev, r.wait); err != nil {
+			return err
+		}
+		if ev.reject != nil && e.Reject == nil {
+			return e.notTaken(ev.reject)
+		}
+		if ev.encoded != nil {
+			ev.own(e.Seed, r.several != nil)
+		}
+	}
+	r.held.Events++
+	r.held.Bytes += ev.size
+	return nil
+}
+
+// Admit admits the record. A record of the same events as an earlier one has the same uuids.
+func (r *Record) Admit(ctx context.Context) error {
+	e, all := r.e, r.all()
+	if len(all) == 0 {
+		return nil
+	}
+	if err := e.acquire(ctx, r.held, delivery.Held{}, r.wait); err != nil {
+		return err
+	}
+	e.admission.Lock()
+	defer e.admission.Unlock()
+	var numbers wire.Numbering
+	isDecided := e.isDecided()
+	for i := range all {
+		if ev := &all[i]; isDecided && ev.other.encoded != nil { // meanwhile
+			unused := 0
+			ev.form, unused = e.choose([2]form{ev.form, ev.other})
+			ev.other, ev.size = form{}, ev.size-unused
+			e.budget.Release(delivery.Held{Bytes: unused})
+			r.held.Bytes -= unused
+		}
+		e.identify(&all[i], &numbers)
+	}
+	if err := e.whyClosed(); err != nil {
+		e.budget.Release(r.held)
+		return err
+	}
+	if i := e.admission.firstSplit(all); i >= 0 {
+		e.budget.Release(r.held)
+		e.meter.change(func(m *Meter) { m.NotTaken++ })
+		return &ops.InputError{Field: "events", Value: all[i].from().String(), Want: fmt.Sprintf("all events of a record in one call, "+
+			"or a UUID for each of them: event %d of this Position was taken with other content before, and two events of one uuid would replace each other", i)}
+	}
+	for i := range all {
+		e.admit(&all[i], i == 0, i == len(all)-1)
+	}
+	return nil
+}
+
+// firstSplit returns the index of the first event with the derived uuid of an event with other content, or -1,
+// and then remembers the contents: such a record is split over calls. The caller holds the lock.
+func (a *admission) firstSplit(record []Event) int {
+	for i := range record {
+		if ev := &record[i]; ev.isDerived() {
+			if was, known := a.contents.Find(ev.encoded.UUID); known && was != ev.content {
+				return i
+			}
+		}
+	}
+	for i := range record {
+		if ev := &record[i]; ev.isDerived() && a.contents.First(ev.encoded.UUID, ev.content) != ev.content {
+			return i
+		}
+	}
+	return -1
+}
+
+// End returns the encoder of the record to the pool.
+func (r *Record) End() {
+	if r.encoder != nil {
+		r.e.encoders().Put(r.encoder)
+	}
+}
+
+// takeOne admits one event of an import.
+func (e *Engine) takeOne(ctx context.Context, ev *Event, r *openRecord, begins bool) error {
+	more := delivery.Held{Events: 1, Bytes: ev.size}
+	if !e.budget.TryAcquire(more, r.held) {
+		if begins { // the record before is complete, and may have to make the room
+			e.ledger.End()
+			e.committer.Signal()
+		}
+		if err := e.acquire(ctx, more, r.held, true); err != nil {
+			return err
+		}
+	}
+	e.admission.Lock()
+	defer e.admission.Unlock()
+	if err := e.whyClosed(); err != nil {
+		e.budget.Release(more)
+		return err
+	}
+	e.identify(ev, &e.admission.numbers)
+	r.held.Events++
+	r.held.Bytes += e.admit(ev, begins, false)
+	return nil
+}
+
+// prepare encodes an event, or rejects it. The first event that can be encoded fetches the encoder. Without
+// wait, prepare fails if it would have to wait for the encoder.
+func (e *Engine) prepare(ctx context.Context, enc **wire.Encoder, ev *Event, wait bool) (err error) {
+	refusal := e.early(ev)
+	if refusal == nil && *enc == nil && ev.isReadable() {
+		if *enc, err = e.encoder(ctx, wait); err != nil {
+			return err
+		}
+	}
+	if refusal != nil {
+		ev.form = form{}
+		ev.turnDown(newReject(ev, refusal))
+		return nil
+	}
+	e.prepareBy(*enc, ev)
+	return nil
+}
+
+// prepareBy encodes an event by an encoder, or rejects it. The encoder may be nil for an event that is not to be
+// encoded.
+func (e *Engine) prepareBy(enc *wire.Encoder, ev *Event) {
+	ev.form, ev.reject, ev.size = form{}, nil, len(ev.Position.Key)
+	if ev.Skip != "" {
+		return
+	}
+	var refusal *event.Error
+	if ev.encoded, refusal = ev.encode(enc); refusal == nil {
+		refusal = e.admission.identity.Check(ev.UUID, ev.from())
+	}
+	if refusal != nil {
+		ev.turnDown(newReject(ev, refusal))
+		return
+	}
+	out := ev.encoded
+	ev.size += len(out.Wire)
+	if ev.UUID != uuid.Nil { // a derived one belongs to this event alone
+		same := survey.Event{Name: ev.Name, Person: out.Person, Time: out.Time, Content: out.Content(e.Seed)}
+		ev.word = same.Word(e.Seed)
+	}
+}
+
+// identify gives an event the uuid that it lacks. The caller holds the admission lock.
+func (e *Engine) identify(ev *Event, numbers *wire.Numbering) {
+	out, origin := ev.encoded, ev.from()
+	n := numbers.Next(ev.Position, origin, ev.Number)
+	switch {
+	case ev.Skip != "":
+	case ev.reject != nil:
+		ev.reject.Note.Number = n
+		hasOrigin := !origin.IsZero() && ev.reject.Refusal.Reason != event.ReasonNoIdentity
+		if ev.reject.UUID == uuid.Nil && hasOrigin && e.admission.identity.Named() {
+			ev.reject.UUID = e.admission.identity.At(origin, n)
+		}
+	default:
+		e.admission.identity.Assign(out, origin, n)
+		if ev.other.encoded != nil {
+			ev.other.encoded.SetUUID(out.UUID)
+		}
+	}
+}
+
+// admit enters an event into the ledger and gives it to its lane. The caller holds the admission lock, and
+// has acquired the event's size from the budget. admit returns how much of the size is held until the event
+// is committed.
+func (e *Engine) admit(ev *Event, begins, ends bool) (held int) {
+	entry := ledger.Event[event.Position]{Position: ev.Position, Name: ev.Name, Held: len(ev.Position.Key), Begins: begins, Ends: ends}
+	switch {
+	case ev.Skip != "":
+		e.ledger.Skip(entry, ev.Skip)
+	case ev.reject != nil:
+		entry.Held = ev.size
+		entry.ID, entry.Name, entry.Time = ev.reject.UUID, rowName(ev.Name), ev.reject.Time
+		e.ledger.Reject(entry, string(ev.reject.Refusal.Reason), ev.reject)
+	default:
+		out := ev.encoded
+		entry.ID, entry.Time, entry.Warnings = out.UUID, out.Time, uint32(out.Warnings)
+		entry.Word = ev.word
+		if seq := e.ledger.Take(entry); ev.other.encoded != nil {
+			e.admission.waiting = append(e.admission.waiting, waiting{seq, [2]form{ev.form, ev.other}})
+		} else {
+			e.toLane(seq, out)
+		}
+		return entry.Held
+	}
+	e.committer.Signal()
+	return entry.Held
+}
+
+// toLane gives an event to its lane. The first one starts the preflight. The caller holds the admission lock.
+func (e *Engine) toLane(seq uint64, out *wire.Encoded) {
+	e.checking.Do(func() { go e.preflight() })
+	item := delivery.Item{Seq: seq, Wire: out.Wire, Time: out.Time, Key: out.Person}
+	if e.protocol.Name() == NameV1 {
+		item.ID = out.UUID // capture v1 refuses a request with an id twice
+	}
+	if e.sender.Add(item) {
+		e.ledger.Warn(seq, uint32(wire.Backwards))
+	}
+}
+
+// rowName returns the name of a rejected event for the receipt's table: cut to a length, and as valid
+// UTF-8.
+func rowName(name string) string {
+	if len(name) > wire.MaxName {
+		name = name[:wire.MaxName]
+	}
+	return strings.ToValidUTF8(name, "\uFFFD")
+}
+
+// notTaken counts a record that was not taken, and returns the reason.
+func (e *Engine) notTaken(r *Reject) error {
+	if err := e.whyClosed(); err != nil {
+		return err
+	}
+	e.meter.change(func(m *Meter) { m.NotTaken++ })
+	return r.Err()
+}
+
+// acquire waits for room. own is the room of this event's own record, which is not released before the
+// event is admitted.
+func (e *Engine) acquire(ctx context.Context, more, own delivery.Held, wait bool) error {
+	if e.budget.TryAcquire(more, own) {
+		return nil
+	}
+	if err := e.whyClosed(); err != nil {
+		return err
+	}
+	if !wait {
+		return event.ErrFull
+	}
+	either, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	defer context.AfterFunc(e.accepting, func() { cancel(nil) })() //nolint:contextcheck // of another life time
+	if e.budget.Acquire(either, more, own) == nil {
+		return nil
+	}
+	if err := e.whyClosed(); err != nil {
+		return err
+	}
+	return NotTaken(ctx)
+}
+
+// NotTaken returns the error of an event that was not admitted before its context ended.
+func NotTaken(ctx context.Context) error {
+	return fmt.Errorf("hogapi: the event was not taken: %w", context.Cause(ctx))
+}

@@ -1,0 +1,130 @@
+package engine
+
+import (
+	"errors"
+	"hash/maphash"
+	"slices"
+
+	"github.com/google/uuid"
+
+	"github.com/hogapi/hogapi/event"
+	"github.com/hogapi/hogapi/internal/inside"
+	"github.com/hogapi/hogapi/internal/ledger"
+	"github.com/hogapi/hogapi/internal/mask"
+	"github.com/hogapi/hogapi/internal/wire"
+)
+
+// Event is an event on its way to the ledger, or a record that made no event. It is filled in, then encoded or
+// rejected.
+type Event struct {
+	inside.Provenance
+	wire.Fields // Noted only where no code of a user was between the source and this package
+
+	Position event.Position // where to resume after its record
+	Origin   event.Position // where its uuid comes from; zero: Position
+	Skip     string         // why it is left out on purpose; empty: it is not
+	Fault    *event.Error   // why it cannot be sent, where that is known already
+
+	IsBad bool // the record made no event
+
+	// Set by Engine.prepare.
+	form
+	other  form    // while the protocol is not known: form is of capture v1, and this is of /batch/
+	reject *Reject // nil: it is sent or skipped
+	size   int     // bytes that it holds
+}
+
+// form is an event in the form of a protocol.
+type form struct {
+	encoded *wire.Encoded // nil if it is rejected or skipped; valid until the encoder is used again
+	word    ledger.Word   // of an event that brings its uuid
+	content uint64        // of an event of a Capture without one
+}
+
+// Fill sets the event to one of a source or of a caller. trusting means that it comes straight from a source that
+// notes the reserved properties while it reads: no code of the user ran in between.
+func (ev *Event) Fill(given *event.Event, trusting bool) {
+	known := given.Inside(inside.Key{})
+	*ev = Event{Provenance: known.Provenance, Fields: wire.FieldsOf(given), Position: given.Position, Origin: given.Origin}
+	if trusting {
+		ev.Noted, _ = known.Noted.(*wire.Reserved)
+	}
+	if known.Bad != nil {
+		ev.IsBad, ev.Record = true, known.Bad.Raw
+		if ev.Skip, _ = given.Skipped(); ev.Skip == "" {
+			ev.Fault = refusalOf(known.Bad.Err)
+		}
+	} else if known.NeedsMapping {
+		ev.Fault = &event.Error{Reason: event.ReasonBadRecord, Err: errNeedsMapping}
+	}
+}
+
+// errNeedsMapping rejects a record of an import with a mapping that is now given without one.
+var errNeedsMapping = errors.New("the import that rejected this record had a mapping: give history.Rejected to history.Map, or remove $reject from a line that is corrected by hand")
+
+func refusalOf(err error) *event.Error {
+	if own, ok := errors.AsType[*event.Error](err); ok {
+		return own
+	}
+	return &event.Error{Reason: event.ReasonBadRecord, Err: err}
+}
+
+// from returns the position that the event's uuid is derived from.
+func (ev *Event) from() event.Position {
+	if ev.Origin.IsZero() {
+		return ev.Position
+	}
+	return ev.Origin
+}
+
+// own notes the content of an event of a Capture, and may copy it from the memory of its encoder.
+func (ev *Event) own(seed maphash.Seed, copies bool) {
+	if ev.UUID == uuid.Nil {
+		ev.content = ev.encoded.Content(seed)
+	}
+	if copies {
+		own := *ev.encoded
+		own.Wire = slices.Clone(own.Wire)
+		ev.encoded = &own
+	}
+}
+
+// isDerived reports whether the event is sent with a uuid that is derived from its position.
+func (ev *Event) isDerived() bool {
+	return ev.encoded != nil && ev.reject == nil && ev.UUID == uuid.Nil && !ev.from().IsZero()
+}
+
+// isReadable reports whether there is an event that can be encoded.
+func (ev *Event) isReadable() bool { return ev.Skip == "" && ev.Fault == nil }
+
+// encode checks an event and encodes it, or returns the reason why it is refused.
+func (ev *Event) encode(e *wire.Encoder) (*wire.Encoded, *event.Error) {
+	if ev.Fault != nil {
+		return nil, ev.Fault
+	}
+	return e.Encode(&ev.Fields)
+}
+
+// newReject makes the reject of an event that the gate refuses, with as much of the event as JSON can hold.
+func newReject(ev *Event, why *event.Error) *Reject {
+	note := Note{Position: ev.Position, Origin: ev.Origin, Format: ev.Format, Where: ev.Location(), Original: ev.Cut, Table: ev.Table}
+	r := &Reject{UUID: ev.UUID, Refusal: why, Note: note}
+	if ev.IsBad {
+		r.Record = slices.Clone(ev.Record)
+		return r
+	}
+	d := wire.Describe(&ev.Fields)
+	r.Event, r.Record, r.Time = d.Line, d.Raw, ev.Timestamp
+	for _, name := range d.LeftOut {
+		r.Note.LeftOut = append(r.Note.LeftOut, mask.Clean(name))
+	}
+	if ev.IsMapped && ev.Record != nil {
+		r.Record = slices.Clone(ev.Record)
+	}
+	return r
+}
+
+func (ev *Event) turnDown(r *Reject) {
+	ev.reject = r
+	ev.size = len(r.Event) + len(r.Record) + len(ev.Position.Key)
+}

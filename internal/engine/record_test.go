@@ -1,0 +1,72 @@
+package engine
+
+import (
+	"context"
+	"testing"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hogapi/hogapi/event"
+	"github.com/hogapi/hogapi/internal/inside"
+	"github.com/hogapi/hogapi/internal/wire"
+)
+
+// enqueue admits a record.
+func enqueue(p *Engine, wait bool, events ...*Event) error {
+	r := p.Record(len(events), wait)
+	defer r.End()
+	for _, ev := range events {
+		*r.Next() = *ev
+		if err := r.Add(context.Background()); err != nil {
+			return err
+		}
+	}
+	return r.Admit(context.Background())
+}
+
+// A rehearsal gives each event the uuid that an import gives it.
+func TestRehearsal(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		own, skipped, placeless := past("own", 4), past("skipped", 3), past("placeless", 0)
+		own.UUID, skipped.Skip = uuid.MustParse("461fc531-6209-5996-b1b1-a8aa997a6516"), "x"
+		placeless.UUID, placeless.Position = uuid.MustParse("461fc531-6209-5996-b1b1-a8aa997a6517"), event.Position{}
+		events := []*Event{
+			past("a", 1), past("b", 1), past("", 1), past("c", 1), past("", 2), past("e", 1), past("d", 2), skipped, past("h", 3), own, past("f", 2), placeless, past("g", 2),
+		}
+		w := newWorld()
+		_, err := w.run(t.Context(), t, source(nil, events...))
+		require.NoError(t, err)
+
+		rules := w.Gate
+		rules.Protocol = wire.ProtocolBatch
+		r := NewRehearsal("imp", rules, w.Stamps, w.Seed)
+		var ids []string
+		for _, ev := range events {
+			if out, _ := r.Next(ev); out != nil {
+				ids = append(ids, out.UUID.String())
+			}
+		}
+		assert.Equal(t, w.ids, ids)
+	})
+}
+
+// A record that made no event is a reject as it was read; of a mapped one the record is kept too.
+func TestRejectsOfRecords(t *testing.T) {
+	t.Parallel()
+	fault := &event.Error{Reason: "bad_record"}
+	bad := &Event{Position: at(1), Fault: fault, IsBad: true, Provenance: inside.Provenance{Record: []byte("{"), Where: "f:1", Format: "segment"}}
+	r := newReject(bad, fault)
+	assert.Nil(t, r.Event)
+	assert.Equal(t, "{", string(r.Record))
+	assert.Equal(t, "f:1", r.Note.Where)
+	assert.Equal(t, "segment", r.Note.Format)
+	mapped := past("", 2)
+	mapped.Record = []byte("as it was")
+	assert.Nil(t, newReject(mapped, fault).Record)
+	mapped.IsMapped = true
+	assert.Equal(t, "as it was", string(newReject(mapped, fault).Record))
+	mapped.Properties = map[string]any{"f": func() {}, "g": 1}
+	assert.Equal(t, []string{"properties.f"}, newReject(mapped, fault).Note.LeftOut)
+}
