@@ -88,11 +88,11 @@ func (r DataDeletionRequest) submission() uuid.UUID {
 	return cmp.Or(r.SubmissionID, uuid.NewSHA1(uuid.NameSpaceURL, []byte("hogapi data deletion\x00"+r.query())))
 }
 
-// DataDeletionsService is [Client.DataDeletions]: it asks PostHog to delete the events of an import. PostHog's staff must
-// approve each request, which runs later and cannot be cancelled here, so import into a test project first. What stays:
-// merges of persons, effects of $set, properties of groups, copies in destinations, bills, and events that arrive later.
-// Where deletion is not enabled, the error is [ErrForbidden] or, on older servers, [ErrUnsupported]: ask PostHog's
-// support.
+// DataDeletionsService is [Client.DataDeletions]: it asks PostHog to delete the events of an import. PostHog's staff
+// must approve each request, which runs later and cannot be cancelled here, so import into a test project first. Not
+// deleted: merges of persons, effects of $set, properties of groups, copies in destinations, bills, and events that
+// arrive later. Where deletion is not enabled, the error is [ErrForbidden] or, on older servers, [ErrUnsupported]: ask
+// PostHog's support.
 type DataDeletionsService service
 
 // List returns one page of deletions: GET /data_deletion_requests/, scope data_deletion:read.

@@ -138,7 +138,8 @@ func (x *exchange) shown(body []byte) []byte {
 // identified is an answer that says which object it is; "" if it does not.
 type identified interface{ identity() string }
 
-// isAsked refuses an answer about something else than the request: an object with another id, or what matches refuses.
+// isAsked refuses an answer about another object than the requested one: one with another id, or one that matches
+// rejects.
 func (x *exchange) isAsked(answer any) error {
 	if x.matches != nil {
 		return x.matches(answer)

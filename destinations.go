@@ -134,7 +134,7 @@ func (d Destination) wire(op Op) (w wireDestination, refusal *InputError) {
 // was read. A key can be null where the service allows it, and cannot be removed.
 //
 // Credentials are never read, so an update that would lose some, also those inside a key such as CopyInputs, is refused
-// with an [*InputError] that names them: set them in config too, or null if the export has none.
+// with an [*InputError] that names them: set them in config too, or null if the export does not have them.
 func (d Destination) With(config destination.Config) Destination {
 	changed := Destination{Type: d.Type, Config: config, over: func() Destination { return d }}
 	if id, ok := d.Integration.Get(); ok {
@@ -315,7 +315,7 @@ func (s *BatchExportsService) testOf(ctx context.Context, e *BatchExport, only f
 	return s.runTest(ctx, endpointByID(ops.BatchExportsRunTestStepOf, e.ID), body, only, options)
 }
 
-// runTest lists the steps of a test and runs those that are selected, or all, in order, up to the first that fails.
+// runTest lists the steps of a test and runs the selected ones, or all, in order, up to the first failure.
 func (s *BatchExportsService) runTest(
 	ctx context.Context, r request, body *wireExport, only func(name string) bool, options []CallOption,
 ) (*DestinationTest, error) {

@@ -39,23 +39,23 @@
 //   - [Client.Do]: call any other endpoint of the project
 //
 // The documentation of each method names its endpoint and the scope that the personal API key needs.
-// [Client.ForProject] makes a client for another project. Ids are of github.com/google/uuid, but those of dashboards and
-// integrations, which are numbers. The service may send other values than the constants
-// of types such as [Model] and [RunStatus]; they are kept.
+// [Client.ForProject] makes a client for another project. Ids are of github.com/google/uuid, except for dashboards and
+// integrations, which have numbers. The service may send other values than the constants of types such as [Model] and
+// [RunStatus]; they are kept.
 //
-// The packages destination and integration have the configs of destinations and of their credentials. Package
-// history imports and verifies past events. Package formats, and the packages below it, read the exports of other
-// vendors. Package coverage finds the intervals that are not exported, and repairs them. Package ops has constants
-// for operations, and package event those for reasons of rejects and warnings. Package hogapitest is a fake of the
-// service for tests.
+// The packages destination and integration have the configs of destinations and of their credentials. Package history
+// imports and verifies past events. Package formats, and the packages below it, read the exports of other vendors.
+// Package coverage finds the intervals that are not exported, and repairs them. Package ops has constants for
+// operations, and package event for reasons of rejects and warnings. Package hogapitest is a fake of the service for
+// tests.
 //
 // # Lists
 //
-// List returns one page; Pages iterates over pages and All over items. If an iteration cannot be completed, its
-// last value is an error, usually a [*PageError], which says where to resume. A row that cannot be decoded as a whole
-// has a [*RowError]: All yields it with what could be read, and continues if the loop does; List and Pages return the
-// page together with an error that matches the errors of its rows. Runs of any age are listed, although the service
-// itself lists only the last 7 days by default.
+// List returns one page; Pages iterates over pages and All over items. If an iteration cannot be completed, its last
+// value is an error, usually a [*PageError], which says where to resume. A row that cannot be decoded as a whole has a
+// [*RowError]: All yields it with the readable fields, and continues if the loop does; List and Pages return the page
+// together with an error that matches the errors of its rows. Runs of any age are listed, although the service itself
+// lists only the last 7 days by default.
 //
 // # Errors
 //

@@ -175,7 +175,7 @@ func (e *OutcomeUnknownError) Unwrap() error { return e.Err }
 
 func (e *OutcomeUnknownError) Is(target error) bool { return target == ErrOutcomeUnknown }
 
-// PageError is the error of a walk over a list. The items before it are valid, but for those with a [*RowError]. To
+// PageError is the error of a walk over a list. The items before it are valid, except for items with a [*RowError]. To
 // resume, list again with the same options but from its Offset, Cursor or Before.
 type PageError struct {
 	Op     Op

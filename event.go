@@ -17,7 +17,7 @@ type (
 	// Protocol is the way in which events are sent: see [event.Protocol].
 	Protocol = event.Protocol
 
-	// Receipt is what became of each event: see [event.Receipt].
+	// Receipt accounts for each event: see [event.Receipt].
 	Receipt = event.Receipt
 
 	// Stats is a snapshot of a running import: see [event.Stats].

@@ -288,7 +288,7 @@ func (s *FileDownloadsService) Wait(ctx context.Context, id uuid.UUID, o *WatchO
 	return watch.Ended(s.watch(ctx, id, o, s.settled(id, options)), (*FileDownload).judge)
 }
 
-// settled returns a Get whose list of files has stayed the same if the file download has completed.
+// settled returns a Get that waits until the list of files of a completed download no longer changes.
 func (s *FileDownloadsService) settled(id uuid.UUID, options []CallOption) func(context.Context) (*FileDownload, error) {
 	return func(ctx context.Context) (*FileDownload, error) {
 		d, err := s.Get(ctx, id, options...)

@@ -431,7 +431,7 @@ func requireUnsigned(t *testing.T, text string) {
 	require.NotContains(t, text, "storage.example")
 }
 
-// shownOf is all that is shown of a download: the error, the log, what hooks receive, and the reply.
+// shownOf is everything that a download shows: the error, the log, the calls of hooks, and the reply.
 func shownOf(t *testing.T, s *storage) (shown string, reply Reply, err error) {
 	t.Helper()
 	var log bytes.Buffer

@@ -85,9 +85,9 @@ const integrationTry = time.Minute
 
 // Create makes an integration; the service first checks the credentials of some vendors, for up to 60 seconds. A second
 // one of the same target is refused or replaces the first: its id stays, and every export that uses it gets the new
-// credentials. The kinds in package integration say what counts as the same target. For BigQuery that is the e-mail, so
-// Create refuses another ProjectID for an e-mail unless integration.BigQuery.ReplaceProject is set. The call is not
-// repeated if its outcome is unknown.
+// credentials. The kinds in package integration define the same target. For BigQuery that is the e-mail, so Create
+// refuses another ProjectID for an e-mail unless integration.BigQuery.ReplaceProject is set. The call is not repeated
+// if its outcome is unknown.
 //
 // POST /integrations/, scope integration:write. [ErrInvalid] for credentials that do not work, [ErrForbidden] if the key's
 // user would have to be an admin of the project.
@@ -154,9 +154,9 @@ func endpointByNumber(op Op, id int64) request {
 	return endpoint(op, text).refuse(outgoing.If(id <= 0, "{id}", text, "an id, a number above 0"))
 }
 
-// ByName returns the integration of a kind, or of any kind for "", with exactly this name, given or shown, after reading
-// the whole list. If none has it, the error is [ErrNotFound], and if several have it, an [*InputError] with their ids: GET
-// /integrations/, scope integration:read.
+// ByName returns the integration of a kind, or of any kind for "", with exactly this name, given or shown, after
+// reading the whole list. The error is [ErrNotFound] if no integration has the name, and an [*InputError] with the ids
+// if several do: GET /integrations/, scope integration:read.
 func (s *IntegrationsService) ByName(ctx context.Context, kind integration.Kind, name string, options ...CallOption) (*Integration, error) {
 	list := s.All(ctx, &IntegrationListOptions{Kind: kind}, options...)
 	return byName(ops.IntegrationsList, name, list, func(i *Integration) (id any, names []string) {

@@ -7,7 +7,7 @@ import (
 	calendar "github.com/hogapi/hogapi/internal/coverage"
 )
 
-// target is what a repair depends on besides its gap.
+// target is the data that a repair depends on besides its gap.
 type target struct {
 	schedule     calendar.Schedule
 	model        calendar.Model
@@ -26,9 +26,8 @@ type gapStep struct {
 	isOld bool   // past the age line: events are chosen by timestamp
 }
 
-// steps returns the steps that repair the parts of gaps without a completed run, in the order of time.
-// Intervals whose gap cannot be told are left out unless they are asked for. A step begins and ends on
-// one side of the age line.
+// steps returns the steps that repair the parts of gaps without a completed run, in the order of time. Intervals in an
+// unknown state are left out unless requested. A step does not cross the age line.
 func (t target) steps(intervals []verdict, alsoUnknown bool) (steps []gapStep) {
 	for i := range intervals {
 		v := &intervals[i]

@@ -13,8 +13,8 @@ import (
 // clock is the form of times in tables.
 const clock = "2006-01-02 15:04"
 
-// String returns a table of the states, in the order of time, for people. Neighbours of the same state have one line. The last
-// line says what is not exported.
+// String returns a table of the states, in the order of time, for people. Neighbours in the same state share a line.
+// The last line lists the gaps.
 func (c *Coverage) String() string {
 	var b errtext.Text
 	b.AddLine("export %s: %s to %s, every %s, %s to %s UTC", mask.Shown(c.Name), c.Model, c.Destination,

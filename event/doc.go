@@ -1,4 +1,4 @@
-// Package event has the nouns that package hogapi and its doors share: where an event is in its source, why it was
-// refused, and what to look at although it was sent. Package hogapi has most of those that a program with a
-// Capture needs under the same names, but not Bad, Skip and UnsettledError, the error of Capture.Close.
+// Package event has types that the other packages share: positions in a source, reasons of rejects, and warnings about
+// events that were sent. Package hogapi has aliases of the types that a program with a Capture needs, except for Bad,
+// Skip and UnsettledError, the error of Capture.Close.
 package event

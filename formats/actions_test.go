@@ -20,7 +20,7 @@ import (
 	"github.com/hogapi/hogapi/history"
 )
 
-// severalEvents are the formats whose records hold several events, with records of that many actions.
+// severalEvents are the formats with several events in a record, with records of that many actions.
 var severalEvents = map[string]struct {
 	formats func(t *testing.T) []history.Format
 	record  func(d formattest.Dice) (record map[string]any, actions int)

@@ -1,7 +1,7 @@
 package formats
 
-// Agent is the program and device that an event comes from, in the words of PostHog's live events, which are
-// those of posthog-js. A field is empty where nothing is known: a format then leaves the property out.
+// Agent is the program and device that an event comes from, in the words that posthog-js uses. A format leaves a
+// property out if its field is empty.
 type Agent struct {
 	Browser        string // $browser, such as "Chrome", "Mobile Safari" or "Microsoft Edge"
 	BrowserVersion string // $browser_version, the text of a number such as 120 or 17.2, which is sent as a number

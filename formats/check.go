@@ -26,14 +26,14 @@ type CheckOptions struct {
 	// Client counts the events that its project has on the days of the files. It needs a personal API key with the
 	// scope query:read. By default, they are not counted.
 	Client *hogapi.Client
-	// Web predicts what web analytics will show, as [WebAnalytics] does, of the events that would be sent. The default is
-	// no prediction.
+	// Web predicts web analytics, as [WebAnalytics] does, from the events that would be sent. The default is no
+	// prediction.
 	Web *WebAnalyticsOptions
 	// Test gets each record, one at a time, and reports in a text. For example, *mixpanel.ZoneTest finds out if
 	// times are local. The default is no test.
 	Test RecordTest
-	// Source opens the files with a format that notes each record, for files in another form, such as those of
-	// formats/parquet. The default is history.Files of the paths.
+	// Source opens the files with a format that notes each record, for files in another form, as formats/parquet does.
+	// The default is history.Files of the paths.
 	Source func(history.Format) history.Source
 	// Links are the options of the links that the import is to have: the report then says which persons come out of
 	// more than one id. Ids are sorted on disk, in the folder for temporary files. By default, no links are planned.
@@ -142,8 +142,8 @@ func Check(ctx context.Context, format history.Format, options *CheckOptions, pa
 	return r, err
 }
 
-// CheckWeb is history.Check for any source, with a prediction of what web analytics will show of the events that would be
-// sent. If web is nil, there is no prediction. With an error there is one only if the whole source was read, as after
+// CheckWeb is history.Check for any source, with a prediction of web analytics from the events that would be sent. If
+// web is nil, there is no prediction. With an error, there is a prediction only if the whole source was read, as after
 // too many rejects.
 func CheckWeb(ctx context.Context, source history.Source, options *history.Options, web *WebAnalyticsOptions) (history.CheckReport, *WebReport, error) {
 	if web == nil {

@@ -7,16 +7,16 @@
 //
 // # Sessions
 //
-// PostHog's web analytics (visitors, views, sessions, bounce rate, entry pages, channels, countries) shows only
-// events with a $session_id, and so does each number per session. Insights, funnels and retention do not need it.
-// The formats set it where the vendor's own session tells when it began. For other vendors, and for those that have
-// no sessions, [Sessions] makes them of the silence between events. [SessionID] makes the id of any other session.
+// PostHog's web analytics (visitors, views, sessions, bounce rate, entry pages, channels, countries) shows only events
+// with a $session_id, and so does each number per session. Insights, funnels and retention do not need it. The formats
+// set it where the vendor's own session tells when it began. For other vendors, with or without sessions, [Sessions]
+// derives sessions from the silence between events. [SessionID] makes the id of any other session.
 //
-// PostHog wants a UUID of version 7. Its time must not be after the first event of the session, and less than 24
-// hours before the last one. So a vendor's session of more than 24 hours is cut after each 24 hours. An event before
-// the start of its own session has none: an id with an earlier time would tear it from the events that follow, which
-// are converted without it. This happens where the clock of a device is wrong and the vendor has corrected the
-// event's time but not the session's. Events that the vendor makes on its server or in bulk have none either.
+// PostHog wants a UUID of version 7. Its time must not be after the first event of the session, and less than 24 hours
+// before the last one. So a vendor's session of more than 24 hours is cut after each 24 hours. An event before the
+// start of its own session has no session: an id with an earlier time would tear it from the events that follow, which
+// are converted without it. This happens where the clock of a device is wrong and the vendor has corrected the event's
+// time but not the session's. Events that the vendor makes on its server or in bulk have no session either.
 //
 // [generic]: https://pkg.go.dev/github.com/hogapi/hogapi/formats/generic
 package formats

@@ -3,7 +3,7 @@ package formats
 // SetMemory sets how many bytes are sorted in memory at once.
 func (s *SortedSource) SetMemory(bytes int) { s.memory = bytes }
 
-// SetDigest sets what stands for ids.
+// SetDigest sets the digest of ids.
 func (p *LinksPlan) SetDigest(of func(text string) [16]byte) { p.digest = of }
 
 // NewWebAnalyticsOf returns a WebAnalytics that has so many sessions in memory.

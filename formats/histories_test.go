@@ -114,7 +114,7 @@ type knownSession struct {
 	steps       []step
 }
 
-// newSteps makes devices with one user after the other. Each comes several times, and logs in once. The days are those
+// newSteps makes devices with one user after the other. Each visits several times, and logs in once. The days are
 // around a change of Europe's clocks.
 func newSteps(seed uint64) (all []step, sessions []*knownSession) {
 	dice := formattest.Dice{Rand: rand.New(rand.NewPCG(seed, 2))}
@@ -192,7 +192,7 @@ var berlin = func() *time.Location {
 	return zone
 }()
 
-// writeVisit writes a visit, in which the times of actions are those of the site's clock.
+// writeVisit writes a visit, with the times of actions by the site's clock.
 func writeVisit(s *knownSession) any {
 	var actions []any
 	for _, one := range s.steps {
@@ -203,7 +203,7 @@ func writeVisit(s *knownSession) any {
 		"firstActionTimestamp": s.first.Unix(), "lastActionTimestamp": s.last.Unix(), "actionDetails": actions}
 }
 
-// Of generated histories, each session is one of PostHog's, by its rules: no two are one, and none is two.
+// In generated histories, each session is one session by PostHog's rules: no two are joined, and no session is split.
 func TestSessionsOfVendors(t *testing.T) {
 	t.Parallel()
 	for name, w := range sessionWriters {
@@ -231,7 +231,7 @@ func TestSessionsOfVendors(t *testing.T) {
 	}
 }
 
-// checkSessions compares the sessions of a source with those that are known. With isUnclear, visits over a change of the
+// checkSessions compares the sessions of a source with the known ones. With isUnclear, visits over a change of the
 // clocks are rejected.
 func checkSessions(t *testing.T, steps []step, sessions []*knownSession, source history.Source, isUnclear bool) {
 	t.Helper()

@@ -13,15 +13,15 @@ import (
 const personProfile = "$process_person_profile"
 
 // LeavePersons returns a source of the events of another source that leave the properties of today's persons as they
-// are: each event has $process_person_profile: false, except events about persons or groups ($identify,
-// $create_alias, $merge_dangerously, $groupidentify and $set). Use it for an import into a project that is in use.
-// Without it, PostHog copies some properties of each event to its person, whatever is done to $set: $browser, $os,
-// $current_url, $referrer, utm_… and others, so that old values replace the new ones.
+// are: each event has $process_person_profile: false, except events about persons or groups ($identify, $create_alias,
+// $merge_dangerously, $groupidentify and $set). Use it for an import into a project that is in use. Without it, PostHog
+// copies some properties of each event to its person, even without $set: $browser, $os, $current_url, $referrer, utm_…
+// and others, so that old values replace the new ones.
 //
-// The events still belong to the persons whose distinct ids they have, and [LinksWith] joins ids as before. What they
-// lose: a person whose first event this is gets no profile until a later event makes one; the events have no person
-// properties of their own, which matters in projects that filter by the properties at the time of the event; and they
-// belong to no groups, so it is not for histories with groups.
+// The events still belong to the persons of their distinct ids, and [LinksWith] joins ids as before. There are limits:
+// a new person gets no profile until a later event makes one; the events have no person properties of their own, which
+// matters in projects that filter by the properties at the time of the event; and they belong to no groups, so it is
+// not for histories with groups.
 //
 // An event that says something about its profile already stays as it is. The events have the same uuids as before.
 func LeavePersons(source history.Source) history.Source {

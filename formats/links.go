@@ -27,7 +27,7 @@ const (
 	SkipRepeated     = "a link that is there already"    // earlier releases sent it again; its number stays, for imports that go on
 )
 
-// SharedDevices says what becomes of an anonymous id that several persons used. Its visits cannot be told apart.
+// SharedDevices is the treatment of an anonymous id that several persons used. Its visits cannot be told apart.
 type SharedDevices string
 
 // Shared devices.
@@ -42,8 +42,7 @@ const (
 
 // LinksOptions are the options of [LinksWith] and [PlanLinks]. Nil stands for the defaults.
 type LinksOptions struct {
-	// SharedDevices says what becomes of an anonymous id that several persons used. The default is
-	// SharedDevicesAlone.
+	// SharedDevices is the treatment of an anonymous id that several persons used. The default is SharedDevicesAlone.
 	SharedDevices SharedDevices
 	// MaxIDs is the most ids that a person may have. A person with more stops the import before its first link, with
 	// a *[hogapi.InputError]: so many ids are mostly a mistake, such as one id for all visitors. The default is
@@ -78,8 +77,8 @@ func Links(source history.Source) history.Source { return LinksWith(source, nil)
 // for the beginning of a person.
 //
 // The source is read once before the first link, and again if an import resumes within the links. Ids are sorted on
-// disk, in the folder for temporary files; what joins them is in memory, see LinksOptions.Memory. The next run removes
-// the files that a crash has left there. Links ignores records that make no event.
+// disk, in the folder for temporary files; the links between them are in memory, see LinksOptions.Memory. The next run
+// removes the files that a crash has left there. Links ignores records that make no event.
 func LinksWith(source history.Source, options *LinksOptions) history.Source {
 	return links{source, optionsOf(options)}
 }

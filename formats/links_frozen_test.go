@@ -64,9 +64,9 @@ func (p people) made(seed uint64) []hogapi.Event {
 	return events
 }
 
-// An import that an earlier release has stopped within its links continues at the number of a link: the links of the same
-// events have the same order, ids, times and uuids in every release. The digests are those of the release that found them by
-// sorting on disk. Where it had a link of an id with itself, or the same link a second time, there is now a skipped one.
+// An import that an earlier release has stopped within its links continues at the number of a link: the links of the
+// same events have the same order, ids, times and uuids in every release. The digests come from the release that first
+// sorted on disk. Where it had a link of an id with itself, or a repeated link, there is now a skipped one.
 func TestLinksAreThoseOfEarlierReleases(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

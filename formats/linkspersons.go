@@ -90,7 +90,7 @@ func (p *LinksPlan) Report(ctx context.Context) (report LinksReport, err error) 
 	return report, err
 }
 
-// sorted sorts what a function puts.
+// sorted sorts the records that fill adds.
 func (p *LinksPlan) sorted(ctx context.Context, name string, key int, fill func(to *extsort.Sorter)) (*extsort.Sorter, error) {
 	to, err := p.dir.sorter(name, key, linksMemory)
 	if err != nil {
@@ -102,7 +102,8 @@ func (p *LinksPlan) sorted(ctx context.Context, name string, key int, fill func(
 	return to, to.Finish(ctx, nil)
 }
 
-// facts are the facts about all ids with the numbers of the ids, and a factEnd after those of each. They end where the plan fails.
+// facts yields the facts about all ids with the numbers of the ids, and a factEnd after each id. It ends if the plan
+// fails.
 func (p *LinksPlan) facts(ctx context.Context) iter.Seq2[int, fact] {
 	return func(yield func(int, fact) bool) {
 		n, last := -1, idDigest{}

@@ -45,13 +45,13 @@ type noted struct {
 	text string
 }
 
-// placeholder is what is known about an id that is not linked.
+// placeholder is the knowledge about an id that is not linked.
 type placeholder struct {
 	events int64
 	oldest stamp
 }
 
-// A fact is a digest of an id, a kind, a digest of another id or zeros, and what is named below.
+// A fact is a digest of an id, a kind, a digest of another id or zeros, and the data named below.
 const (
 	factStrong = iota // both are ids of a person
 	factNamed         // a vendor calls the id that of a user

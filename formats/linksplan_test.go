@@ -21,7 +21,7 @@ import (
 	"github.com/hogapi/hogapi/history"
 )
 
-// linked are the links of events, as "user<other", and the reasons of what is left out.
+// linked are the links of events, as "user<other", and the reasons for omitted ones.
 func linked(t *testing.T, options formats.LinksOptions, events ...hogapi.Event) string {
 	t.Helper()
 	var links, left []string

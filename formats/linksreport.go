@@ -71,7 +71,7 @@ func (r *LinksReport) tooMany(most int) error {
 			"leave out the events that join them, or their AnonymousID", p.IDs, p.ID, quotedAll(p.Others))}
 }
 
-// Of the memory that a process takes, what is not for ids, and the least of all.
+// The memory of a process that is not for ids, and the minimum in total.
 const (
 	memoryOfReading = 48 << 20
 	minMemory       = 64 << 20

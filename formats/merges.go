@@ -43,8 +43,8 @@ func WithoutMerges(source history.Source) history.Source {
 	})
 }
 
-// WithoutPlaceholders returns a source of the events of another source of which none merges a person with a placeholder:
-// see [IsPlaceholder] and LinksOptions.RealIDs. An $anon_distinct_id of such a $identify event becomes the property
+// WithoutPlaceholders returns the events of another source, without merging a person with a placeholder: see
+// [IsPlaceholder] and LinksOptions.RealIDs. An $anon_distinct_id of such a $identify event becomes the property
 // import_anon_distinct_id, and such a $create_alias or $merge_dangerously event is skipped, with the reason
 // [SkipPlaceholderMerge]. The events have the same uuids as before.
 func WithoutPlaceholders(source history.Source, realIDs ...string) history.Source {

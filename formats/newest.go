@@ -20,12 +20,12 @@ import (
 // SkipOlderState is the reason why [Newest] skips an event: the source has a newer one of the person.
 const SkipOlderState = "a newer state follows"
 
-// Newest returns a source of the newest event of each person of another source, for events of which each has the whole
-// state of its person, such as those of amplitude.PeopleFormat. The other events are skipped, with the reason
-// [SkipOlderState]. Of events at the same time, the later one in the source counts.
+// Newest returns a source of the newest event of each person of another source, for events that each have the whole
+// state of a person, as from amplitude.PeopleFormat. The other events are skipped, with the reason [SkipOlderState]. Of
+// events at the same time, the later one in the source counts.
 //
 // Persons with an id of a user, in Event.UserIDs, come before visitors: the properties of a visitor who becomes a user
-// by a link do not precede those of the user.
+// by a link do not precede the user's.
 //
 // The source is read once before the first event, and again if an import resumes. Events are sorted on disk, in the
 // folder for temporary files, and take up to four times the size of the events there, and at most 64 MiB of memory.

@@ -232,8 +232,8 @@ func writeCall(_ *lives, number int, v act) any {
 	return map[string]any{"type": kind, "event": "visit", "messageId": fmt.Sprint("m-", number), "timestamp": v.at.Format(time.RFC3339), "userId": orNull(v.user), "anonymousId": orNull(v.visitor)}
 }
 
-// Of generated histories, PostHog's rules make the persons that there are: no two of them are one, none is two, and each begins
-// with its oldest event.
+// In generated histories, PostHog's rules make exactly the real persons: no two are joined, none is split, and each
+// begins with its oldest event.
 func TestPersonsOfHistories(t *testing.T) {
 	t.Parallel()
 	for name, w := range writers {

@@ -15,7 +15,7 @@ import (
 	"github.com/hogapi/hogapi/history"
 )
 
-// Two devices whose users have the same placeholder are two persons. A merge of them cannot be undone.
+// Two devices with the same placeholder as user are two persons. A merge of them cannot be undone.
 func TestPlaceholdersAreNotLinked(t *testing.T) {
 	t.Parallel()
 	for _, id := range []string{

@@ -81,7 +81,7 @@ func agent(text string) formats.Agent {
 	return formats.Agent{Browser: "Chrome", BrowserVersion: "125", OS: "Mac OS X", OSVersion: "10.15.7", DeviceType: "Desktop"}
 }
 
-// live are the values that PostHog's own SDKs would have sent of these events. A vendor whose records do not have one is in
+// live are the values that PostHog's own SDKs would have sent of these events. A vendor that does not record one is in
 // lacks.
 var live = []struct {
 	record, property, want string

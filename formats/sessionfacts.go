@@ -14,7 +14,7 @@ import (
 
 const sessionProperty = "$session_id"
 
-// sessionFacts are what the session of an event depends on.
+// sessionFacts are the facts that the session of an event depends on.
 type sessionFacts struct {
 	device    string // a device, or else a person; empty: no id
 	user      string // the person; empty: it is the device itself
@@ -176,10 +176,10 @@ func (f *sessionFacts) set(ev *hogapi.Event, id string) {
 	ev.RawProperties = append(append(made, '"'), raw[end:]...)
 }
 
-// IsOfServer reports whether an event comes from a server, or from an import in bulk, and not from a visitor's
-// browser or device, so that it is in no session. The names in $lib or mp_lib decide, such as "analytics-python"
-// and "posthog-node" on the one side, "analytics.js" and "posthog-ios" on the other. An event with another name,
-// or with none, is of a server if its property $import is true, as in Mixpanel's exports.
+// IsOfServer reports whether an event comes from a server, or from an import in bulk, and not from a visitor's browser
+// or device, so that it is in no session. The names in $lib or mp_lib decide, such as "analytics-python" and
+// "posthog-node" on the one side, "analytics.js" and "posthog-ios" on the other. An event with another name, or without
+// one, is of a server if its property $import is true, as in Mixpanel's exports.
 func IsOfServer(ev hogapi.Event) bool {
 	f := newSessionFacts(&SessionOptions{})
 	f.read(&ev)

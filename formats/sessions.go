@@ -53,10 +53,10 @@ type SessionCounts struct {
 	Late     int64 `json:"late"`     // events before the end of SessionOptions.After
 }
 
-// Sessions returns a source of the events of another source, with a $session_id for each event that has none.
-// PostHog's web analytics shows only events that have one. Use it for vendors without sessions, such as Mixpanel
-// and Segment; the formats of Amplitude and GA4 set the property themselves. The source must be in the order of
-// time, as that of [Sorted] is:
+// Sessions returns a source of the events of another source, with a $session_id for each event that lacks one.
+// PostHog's web analytics shows only events that have one. Use it for vendors without sessions, such as Mixpanel and
+// Segment; the formats of Amplitude and GA4 set the property themselves. The source must be in the order of time, as
+// that of [Sorted] is:
 //
 //	source := formats.Sessions(formats.Sorted(history.Files(mixpanel.Format(nil), "export/*"), "work"), nil)
 //
@@ -73,8 +73,8 @@ type SessionCounts struct {
 // An event that is older than the one before it ends the import with an error that says to sort.
 //
 // The sessions depend on all earlier events. So the source must be whole: a later file begins new sessions, unless
-// SessionOptions.After continues those of an earlier one. An import that resumes first reads the events before its
-// position again. A source that can be read only once, such as a pipe, must be sorted.
+// SessionOptions.After continues the sessions of an earlier one. An import that resumes first reads the events before
+// its position again. A source that can be read only once, such as a pipe, must be sorted.
 //
 // A rejected event that is converted again by [history.Rejected] has no session, since its neighbours are
 // not there.

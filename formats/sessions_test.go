@@ -191,7 +191,7 @@ func TestSessionsOfHistories(t *testing.T) {
 	}
 }
 
-// Events in no order are refused, and none of them gets a session that is wrong.
+// Events out of order are refused and never get a wrong session.
 func TestSessionsNeedTheOrderOfTime(t *testing.T) {
 	t.Parallel()
 	at := func(after time.Duration) hogapi.Event {
@@ -280,7 +280,7 @@ func letters(ids []string) string {
 	return string(text)
 }
 
-// All other properties stay byte for byte, whatever form they have, and a session that PostHog takes stays too.
+// All other properties stay byte for byte, whatever form they have, and so does a session that PostHog accepts.
 func TestSessionsKeepProperties(t *testing.T) {
 	t.Parallel()
 	const own = "018f3406-9e00-79e4-8d7c-07a3d0628443"

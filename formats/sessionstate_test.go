@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Ended sessions are looked for now and then, not at each new session, whatever SessionOptions.MaxOpen is.
+// Ended sessions are removed now and then, not at each new session, for any SessionOptions.MaxOpen.
 func TestSessionsAreSweptNowAndThen(t *testing.T) {
 	t.Parallel()
 	for most, isTooMany := range map[int]bool{1: true, 1_000: true, 15_000: true, 20_000: false, 250_000: false, math.MaxInt - 1: false, math.MaxInt: false} {

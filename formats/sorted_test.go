@@ -214,7 +214,7 @@ func TestSortingContinues(t *testing.T) {
 	assert.Less(t, reads, 90_000, "what was sorted before is not read again")
 }
 
-// A sort that an earlier version began continues: what it has read is not read again.
+// A sort that an earlier version began continues, without reading the same events again.
 func TestSortFolderOfAnEarlierVersion(t *testing.T) {
 	t.Parallel()
 	const kept = "testdata/v0.1.0"

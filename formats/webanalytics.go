@@ -17,7 +17,7 @@ import (
 	"github.com/hogapi/hogapi/internal/estimate"
 )
 
-// WebAnalytics predicts what PostHog's web analytics will show of events before they are sent: visitors, views,
+// WebAnalytics predicts the numbers of PostHog's web analytics for events before they are sent: visitors, views,
 // sessions, bounce rate, duration, channels and countries by month, to compare them with the vendor's own charts.
 //
 // Web analytics counts only events with a $session_id that is a UUID of version 7. WebAnalytics folds them into sessions
@@ -78,7 +78,7 @@ const (
 	OutsideLate  = "late"   // the event is 24 hours or more after the time in the id
 )
 
-// WebMonth is what web analytics shows of a month.
+// WebMonth has the numbers of web analytics for a month.
 type WebMonth struct {
 	Month     string `json:"month"` // 2006-01 in UTC; "other" if there are more than 240 months; empty for the total
 	Events    int64  `json:"events"`

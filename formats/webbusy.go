@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// busyIDs finds distinct ids with many events in a minute, whatever their order. It counts in two tables, in which
-// other minutes may share a cell: the smaller count is at least the right one. Its zero value is ready.
+// busyIDs finds distinct ids with many events in a minute, in any order. It counts in two tables, in which other
+// minutes may share a cell: the smaller count is at least the right one. Its zero value is ready.
 type busyIDs struct {
 	cells [2][]uint16
 	found map[string]BusyID

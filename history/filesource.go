@@ -27,10 +27,10 @@ import (
 // come in the order of their names, with numbers compared by value. They may be packed with gzip, zstd or zip. A record
 // has at most 8 MiB.
 //
-// The uuid of an event is derived from the vendor's id or from the record's content, never from its place: equal records
-// in different files are one event, which [Check] counts as DoubleUUIDs. A damaged or cut file stops the import with its
-// name and the line; a bad record becomes a reject. docs/reference.md has positions, the uuid's rule and what stops an
-// import.
+// The uuid of an event is derived from the vendor's id or from the record's content, never from its place: equal
+// records in different files are one event, which [Check] counts as DoubleUUIDs. A damaged or cut file stops the import
+// with its name and the line; a bad record becomes a reject. docs/reference.md describes positions, the rule for uuids
+// and the errors that stop an import.
 func Files(format Format, pathsOrPatterns ...string) Source {
 	return FilesFS(lines.Disk{}, format, pathsOrPatterns...)
 }
@@ -103,9 +103,9 @@ type Record struct {
 	Err      error          // why Raw is not a record, such as text that is not UTF-8: it becomes a reject
 }
 
-// Records is [Files] for records that a function reads, for example from binary files. Their events,
-// uuids and rejects are the same as those of a JSON file with these records. The name identifies the files or
-// the table, and must be the same in every run.
+// Records is [Files] for records that a function reads, for example from binary files. A JSON file with the same
+// records gives the same events, uuids and rejects. The name identifies the files or the table, and must be the same in
+// every run.
 //
 // The function read yields the records after a position, including the records of later files. The zero
 // position is the start, and the offset 0 is the start of a file. Every run must yield the same records at the

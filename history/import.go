@@ -51,9 +51,9 @@ type Options struct {
 	// OnProgress is called twice a second and once at the end. The calls do not overlap. A panic in it is caught
 	// and logged.
 	OnProgress func(event.Stats)
-	// Grace is how long Import may continue after ctx has ended. It reads nothing more, and sends and saves what it
-	// has read, so that the next run sends little again; if requests fail, it only waits for those under way. Set -1
-	// to cut these at once. The default is 5 s.
+	// Grace is how long Import may continue after ctx has ended. It reads nothing more, but sends and saves the events
+	// it has read, so that the next run repeats little. If requests fail, it only waits for the requests under way. Set
+	// -1 to cut them off at once. The default is 5 s.
 	Grace time.Duration
 	// Gate has the options of the gate, which checks each event before it is sent.
 	Gate hogapi.GateOptions
@@ -62,9 +62,9 @@ type Options struct {
 }
 
 // Import sends the events of a source as historical events. Each is acknowledged at least once, handed to the reject
-// handler, or skipped on purpose, and one that is sent again is the same event. After a kill at any moment, the next call
-// with the same ID and checkpoint resumes. The receipt counts every event of all runs, and is valid with an error too.
-// When ctx ends, Import sends what it has read, saves the position and returns, within Options.Grace.
+// handler, or skipped on purpose, and one that is sent again is the same event. After a kill at any moment, the next
+// call with the same ID and checkpoint resumes. The receipt counts every event of all runs, and is valid with an error
+// too. When ctx ends, Import sends the events it has read, saves the position and returns, within Options.Grace.
 //
 // The error is an [*hogapi.InputError] if options, checkpoint or reject file do not fit, matches [hogapi.ErrHeld] if
 // another import uses these files, and is a [*event.StopError], in an [*event.UnsettledError] if events were under way.

@@ -47,8 +47,8 @@ type VerifyOptions struct {
 	// Patience is the time after the last acknowledgement in which no event is called missing. The service
 	// promises no time. The default is 24 h.
 	Patience time.Duration
-	// MaxBytesRead bounds what the queries of this call may read. Verify ends with [ErrMaxBytesRead] before a query
-	// that would pass it; with Dir, another Verify continues. The default is no limit but the project's budget.
+	// MaxBytesRead bounds the bytes that the queries of this call may read. Verify ends with [ErrMaxBytesRead] before a
+	// query that would exceed it; with Dir, another Verify continues. The default is no limit but the project's budget.
 	MaxBytesRead int64
 	// OnProgress is called after each query and after each 100,000 events of the source. A panic in it is caught
 	// and logged.

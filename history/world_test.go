@@ -66,7 +66,7 @@ func bubble(test func(t *testing.T)) func(t *testing.T) {
 	return func(t *testing.T) { synctest.Test(t, test) }
 }
 
-// Each call names what it was given and what it wants.
+// Each error names the given input and the required one.
 func TestInputsAreNamed(t *testing.T) {
 	client, ctx := newFakeClient(t, roundTrip(func(*http.Request) (*http.Response, error) { return nil, errCut })), t.Context()
 	_, imported := Import(ctx, client, JSONLines(t.TempDir()+"/*.jsonl"), &Options{ID: "i"})

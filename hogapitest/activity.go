@@ -79,7 +79,7 @@ func (p *Project) EditExport(exportID uuid.UUID, at time.Time, change func(*Expo
 	e.logEdit(before, at)
 }
 
-// listActivity answers for the scope of batch exports and one item, which is what the client asks for.
+// listActivity answers for the scope of batch exports and one item, as the client requests.
 func (s *Server) listActivity(r *request) answer {
 	size := 100
 	r.number("page_size", &size, 1000)

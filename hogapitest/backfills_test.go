@@ -184,7 +184,7 @@ func TestDaysKeepTheirHourInTheirZone(t *testing.T) {
 	assert.Equal(t, []any{"2025-03-30T22:00:00Z", "2025-03-29T23:00:00Z", "2025-03-28T23:00:00Z"}, pluck(runs, "data_interval_start"))
 }
 
-// A delete cancels what is Running, and leaves what is Starting.
+// A delete cancels Running backfills and runs, and leaves Starting ones.
 func TestDeleteEndsWhatIsUnderWay(t *testing.T) {
 	w, export := withExport(t)
 	id := w.hours(export, 0, 3)

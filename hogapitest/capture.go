@@ -63,7 +63,8 @@ func (s *Server) unpack(v *visit, body []byte) (plain []byte, zipped bool) {
 
 var errTooLarge = errors.New("too large")
 
-// malformed says what is wrong with the form of a key. A key that nobody has is answered 200, unless [WithKeyCheck] is set.
+// malformed describes the error in the form of a key. A key that nobody has is answered 200, unless [WithKeyCheck] is
+// set.
 func malformed(token string) string {
 	isHigh := func(c rune) bool { return c > 127 }
 	switch {

@@ -45,7 +45,8 @@ func bodiesFit(t *testing.T, w *wire, all map[string]contract, got map[string]bo
 	}
 }
 
-// Every body of the client fits the contract: it has what is required, nothing unknown, and each field is of its type.
+// Every body of the client fits the contract: it has all required fields and no unknown ones, and each field has the
+// right type.
 func TestContractBodiesOfTheClient(t *testing.T) {
 	all, got, secret := contracts(t), map[string]bool{}, opt.NewSecret("s")
 	calls := []func(ctx context.Context, c *hogapi.Client, ids map[string]string) error{

@@ -16,7 +16,7 @@ import (
 	"github.com/hogapi/hogapi"
 )
 
-// The contract is what PostHog publishes of its API, as data: see testdata/contract/README.md.
+// The contract is PostHog's published API schema: see testdata/contract/README.md.
 type contract struct {
 	Operations []operation
 	Types      map[string][]field

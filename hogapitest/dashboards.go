@@ -89,7 +89,8 @@ func (s *Server) listDashboards(r *request) answer {
 	})
 }
 
-// searched are the dashboards that hold a text: in the name first, then the others. If none does, E4 takes similar names.
+// searched are the dashboards that hold a text: in the name first, then the others. Without a match, E4 takes similar
+// names.
 func (s *Server) searched(all []Dashboard, search string) (found []Dashboard, match string) {
 	holds := func(texts ...string) bool {
 		return slices.ContainsFunc(texts, func(text string) bool { return strings.Contains(strings.ToLower(text), search) })

@@ -21,8 +21,8 @@
 // [Project.NextRuns]. Backfills, retries and [Project.AddRun] start runs. With [Project.RunSchedule] the schedule of
 // an export does too, by the server's clock.
 //
-// Runs make up 1,000 records each, see [Project.SetRecords]. After [Project.ExportEvents] they export the events
-// of the project, chosen as the service chooses them, and [Project.Exported] has what is in the destination.
+// Runs make up 1,000 records each, see [Project.SetRecords]. After [Project.ExportEvents] they export the events of the
+// project, chosen as the service chooses them, and [Project.Exported] returns the contents of the destination.
 //
 // # Faults
 //

@@ -11,7 +11,7 @@ import (
 	"github.com/hogapi/hogapi/internal/exported"
 )
 
-// Exported is a part of what an export has written: an object, or the rows that one run has added to a table.
+// Exported is a part of the output of an export: an object, or the rows that one run has added to a table.
 type Exported struct {
 	Key    string      // of an object: the prefix and the interval, without the run; empty in a table
 	RunID  uuid.UUID   // the run that wrote it
@@ -32,7 +32,7 @@ type Exported struct {
 // store, the object of an interval replaces an earlier one; a run without events leaves it. Elsewhere, rows are added.
 // Runs of AddRun write nothing. Of an export's filters, only the names of events count.
 //
-// File downloads then take the events that arrived in their interval too. If it began more than 8 days ago, those
+// File downloads then take the events that arrived in their interval too. If it began more than 8 days ago, only events
 // with a timestamp from 7 days before it to a day after it.
 func (p *Project) ExportEvents() {
 	p.server.mu.Lock()
@@ -40,8 +40,8 @@ func (p *Project) ExportEvents() {
 	p.exportsEvents = true
 }
 
-// Exported returns what the runs of an export have written, see [Project.ExportEvents]: the objects by their first
-// write, or the rows of each run.
+// Exported returns the output of the runs of an export, see [Project.ExportEvents]: the objects by their first write,
+// or the rows of each run.
 func (p *Project) Exported(exportID uuid.UUID) []Exported {
 	return seen(p, func() []Exported { return p.mustFind(exportID).exported }, func(x Exported) Exported {
 		x.Events = slices.Clone(x.Events)

@@ -23,8 +23,8 @@ import (
 	"github.com/hogapi/hogapi/hogapitest"
 )
 
-// exporting is an hourly export whose schedule has exported two events of one hour, so many days ago: one arrived in time,
-// the other one arrived late, in that hour, from the day before.
+// exporting is an hourly export that has exported two events of one hour, some days ago: one arrived on time, the other
+// arrived late, in that hour, from the day before.
 type exporting struct {
 	*wire
 
@@ -216,7 +216,8 @@ func TestAFileHasARowForEachEvent(t *testing.T) {
 	assert.Equal(t, "2026-03-03T12:00:00+00:00", row["timestamp"])
 }
 
-// A file download takes events by their arrival at any age; of an old time, those with a timestamp in the week before.
+// A file download takes events by their arrival at any age; for an old interval, only events with a timestamp in the
+// week before.
 func TestFileDownloadsOfEvents(t *testing.T) {
 	for days, want := range map[int]int{2: 3, 10: 2} {
 		w := inProcess(t, hogapitest.WithPolls(1))

@@ -160,7 +160,7 @@ func (s *Server) patchExport(r *request) answer {
 	return success(stored.json(s))
 }
 
-// checkPlan refuses what most projects do not have: see [WithHogQLExports] and [WithShortIntervals].
+// checkPlan refuses features that most projects lack: see [WithHogQLExports] and [WithShortIntervals].
 func (s *Server) checkPlan(c checker) {
 	model, _ := asString(c.fields["model"])
 	interval, _ := asString(c.fields["interval"])

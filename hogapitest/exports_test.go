@@ -368,7 +368,7 @@ func TestDestinationTestsAnswer(t *testing.T) {
 	old.refused(404, "not_found", "GET", "/integrations/", "")
 }
 
-// What an integration is stored under: the same again keeps the id, and replaces the rest.
+// Integrations are stored by their target: the same target again keeps the id, and replaces the rest.
 func TestIntegrationsAreStoredByTheirTarget(t *testing.T) {
 	w := inProcess(t)
 	const file = `,"private_key":"k","private_key_id":"i","token_uri":"https://oauth2.googleapis.com/token"`

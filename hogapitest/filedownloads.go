@@ -250,7 +250,7 @@ func (q fileRequest) files(s *Server, rows []exported.Row) (files []File) {
 const tableDays = 9
 
 // exported are the rows that a request exports. After [Project.ExportEvents] these are the events that arrived in the
-// interval; otherwise those with a timestamp in it, and a server without any makes up 1,000.
+// interval; otherwise the events with a timestamp in it; a server without any events makes up 1,000.
 func (s *Server) exported(p *Project, q fileRequest) (rows []exported.Row) {
 	if t := &s.table; len(t.rows) > 0 || p.exportsEvents {
 		isByArrival := p.exportsEvents && q.model == "events"

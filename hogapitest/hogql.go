@@ -229,7 +229,8 @@ func constant(value any) *hogNode {
 	return &hogNode{text: fmt.Sprintf("%T %v", value, value), value: value}
 }
 
-// column is a column, whose table is looked at by check, or the expression of an alias: it hides a column of its name, as in ClickHouse.
+// column is a column, or the expression of an alias, which hides a column of the same name, as in ClickHouse. check
+// looks up the table of a column.
 func (p *hogParser) column(name string) *hogNode {
 	parts := []string{name}
 	for p.accept(".") {

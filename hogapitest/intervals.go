@@ -27,7 +27,8 @@ func firstAt(shown time.Time, zone *time.Location) time.Time {
 	return shown.Add(-time.Duration(offset) * time.Second)
 }
 
-// timesAt are the times at which clocks of a zone show a time: two or none, where they repeat or skip it.
+// timesAt returns the times at which the clock of a zone shows a time: two or zero, where the clock repeats or skips
+// it.
 func timesAt(shown time.Time, zone *time.Location) (all []time.Time) {
 	for _, near := range []time.Duration{-24 * time.Hour, 24 * time.Hour} {
 		_, offset := shown.Add(near).In(zone).Zone()

@@ -90,7 +90,7 @@ type member struct {
 	value json.RawMessage
 }
 
-// members takes an object apart, in the order of its keys, which are told apart by case. Other values have none.
+// members returns the members of an object, in the order of its keys, case-sensitive; or nil for other values.
 func members(raw json.RawMessage) []member {
 	if len(raw) == 0 || raw[0] != '{' {
 		return nil

@@ -44,7 +44,7 @@ func (s *Server) getAppMetrics(r *request) answer {
 }
 
 // appMetrics are the rows of the HogQL table app_metrics: for each run that is over one with its end, and one with its
-// rows, which alone names the run. A run that the service itself ended has none.
+// rows. Only the latter names the run. A run that the service itself ended does not have the latter.
 func (p *Project) appMetrics(zone *time.Location) (rows [][]any) {
 	ends := map[hogapi.RunStatus][2]string{
 		"Completed": {"success", "succeeded"}, "Failed": {"failure", "failed"}, "FailedBilling": {"failure", "failed_billing"}, "Cancelled": {"cancellation", "canceled"},

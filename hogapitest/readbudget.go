@@ -10,15 +10,15 @@ import (
 	"time"
 )
 
-// readMeter is what queries of a project read, as an engine that stores events by day and name reads them, and the budget
-// that they may read.
+// readMeter counts the bytes that queries of a project read, as an engine that stores events by day and name reads
+// them, and holds the budget for reading.
 type readMeter struct {
 	total    int64   // bytes, of all queries
 	balance  float64 // bytes
 	refilled time.Time
 }
 
-// The bytes of a column of events, in each row. Those of properties are an option.
+// The bytes of a column of events, in each row. The size of properties is an option.
 var columnBytes = map[string]int64{"uuid": 16, "timestamp": 8, "created_at": 8, "event": 20, "distinct_id": 36}
 
 const (
@@ -67,7 +67,8 @@ func (s *Server) checkBudget(p *Project) {
 	refuse(a)
 }
 
-// debit charges what a query has read, and returns the headers of its answer. A query that crosses the line is answered.
+// debit charges the bytes of a query, and returns the headers of its answer. A query that exceeds the budget is still
+// answered.
 func (s *Server) debit(p *Project, read int64) http.Header {
 	p.meter.total += read
 	header := http.Header{}
@@ -119,7 +120,7 @@ func (s *Server) reading(q *hogQuery, p *Project, zone *time.Location) (rows int
 	return rows, int64(rows) * bytes
 }
 
-// mayHold reports whether a condition can hold for a row by what the order of the table knows of it: its time and its name.
+// mayHold reports whether a condition can hold for a row by its sort key: its time and its name.
 func (n *hogNode) mayHold(row hogGroup) bool {
 	switch {
 	case n.name == "AND":

@@ -107,7 +107,7 @@ func TestAppMetricsInQueries(t *testing.T) {
 	assert.Equal(t, 400, status, "events have properties")
 }
 
-// Types of groups get their numbers as they arrive, and a sixth one gets none.
+// Group types get numbers in the order of arrival, but a sixth one does not.
 func TestGroupTypes(t *testing.T) {
 	w := inProcess(t, hogapitest.WithPersonalKey(hogapitest.DefaultPersonalKey), hogapitest.WithPersonalKey("phx_other", "query:read"))
 	for _, e := range []hogapitest.StoredEvent{

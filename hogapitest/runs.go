@@ -90,8 +90,8 @@ func (r *run) attempt(now time.Time) {
 	r.export.logs = append(r.export.logs, LogEntry{Time: now, Level: "INFO", Message: message, RunID: r.ID, instance: r.workflow})
 }
 
-// ExportedRun is a run that has begun. The service chooses the rows of the schedule by their arrival, and those of
-// an old backfill or retry by their timestamp.
+// ExportedRun is a run that has begun. The service chooses the rows of a scheduled run by their arrival, and the rows
+// of an old backfill or retry by their timestamp.
 type ExportedRun struct {
 	Export        Export
 	Start, End    time.Time // a zero Start is the beginning of time

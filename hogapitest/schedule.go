@@ -100,8 +100,8 @@ func (e *export) pauseWindow() (runs, most int) {
 	return map[hogapi.Interval]int{"day": 7, "week": 4, "every 5 minutes": 12, "every 15 minutes": 4, "hour": 24}[e.Interval], 3
 }
 
-// failed pauses an export whose schedule runs, if too many of its newest runs have failed, and cancels its running
-// backfills, also those of an export that is paused already.
+// failed pauses an unpaused export if too many of its newest runs have failed, and cancels its running backfills, even
+// if the export is already paused.
 func (e *export) failed(now time.Time) {
 	if e.schedule == nil {
 		return

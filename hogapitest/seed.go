@@ -231,7 +231,7 @@ type Outcome struct {
 	CancelPolls   int // the reads after a cancel until the workflow ends; 0 is one
 }
 
-// CancelEffect is what a cancel does to a run that is under way. The service shows Cancelled at once, without a
+// CancelEffect is the effect of a cancel on a run under way. The service shows Cancelled at once, without a
 // finished_at. Its workflow ends when the run is read next, or after [Outcome].CancelPolls reads.
 type CancelEffect string
 

@@ -71,7 +71,7 @@ func (s *Server) wantsWarning(r *request, w Warning, since, until time.Time) boo
 		(strings.Contains(w.Type, r.query.Get("q")) || strings.Contains(string(toJSON(w.Details)), r.query.Get("q")))
 }
 
-// hourlyUpTo is the longest window whose warnings are counted by hours.
+// hourlyUpTo is the longest window in which warnings are counted by hours.
 const hourlyUpTo = 48 * time.Hour
 
 func warningRow(key [3]string, all []Warning, samples int, window time.Duration) object {

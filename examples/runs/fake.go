@@ -7,8 +7,8 @@ import (
 	"github.com/hogapi/hogapi/hogapitest"
 )
 
-// seed adds an hourly export of events whose schedule missed two hours and failed in another, and a daily export of
-// persons that was paused for two days.
+// seed adds an hourly export of events that missed two hours and failed in another, and a daily export of persons that
+// was paused for two days.
 func seed(project *hogapitest.Project) {
 	hour := time.Now().UTC().Truncate(time.Hour)
 	lake := project.AddExport(hogapitest.Export{

@@ -148,7 +148,7 @@ func (s *smoke) runs(ctx context.Context, id uuid.UUID) (string, error) {
 	return fmt.Sprint(n, " read"), nil
 }
 
-// query asks what a receipt of an import of nothing would ask.
+// query runs the verification query of an empty import.
 func (s *smoke) query(ctx context.Context) (string, error) {
 	receipt := hogapi.Receipt{ID: "hogapi-smoke-never"}
 	found, err := history.Verify(ctx, s.client, receipt, nil)

@@ -176,8 +176,8 @@ func (s *converter) finish(ev *hogapi.Event, name, device string) {
 	s.session(ev, device)
 }
 
-// page adds the properties of a URL and of a referrer. Where the event has no campaign, or no referrer, those of the
-// user count: Amplitude's SDKs keep the newest there.
+// page adds the properties of a URL and of a referrer. If the event has no campaign or no referrer, the user's is used:
+// Amplitude's SDKs keep the newest there.
 func (s *converter) page(event string) {
 	s.props.AddPage(s.props.Get("$current_url"))
 	if len(s.campaign) > 0 && !s.props.HasCampaign() {

@@ -103,10 +103,10 @@
 //
 // # Pages
 //
-// Where the event has no such property, $host, $pathname, utm_… and the ids of clicks on ads come from
-// $current_url. An event without any property of a campaign gets those that its user_properties have: Amplitude's
-// SDKs keep the newest campaign there. A $pageview with a URL, but without a referrer in event_properties and
-// user_properties, has the $referrer and $referring_domain "$direct", as PostHog's own.
+// Where the event has no such property, $host, $pathname, utm_… and the ids of clicks on ads come from $current_url. An
+// event without campaign properties gets them from its user_properties: Amplitude's SDKs keep the newest campaign
+// there. A $pageview with a URL, but without a referrer in event_properties and user_properties, has the $referrer and
+// $referring_domain "$direct", as PostHog's own.
 //
 // # User properties
 //
@@ -120,9 +120,9 @@
 // which is the start of a session in milliseconds, and of device_id: see formats.SessionID. It is the same however
 // files are cut. A session of more than 24 hours is cut, as PostHog does.
 //
-// These events have no session: those without a session_id, or with -1; those before the start of their session,
-// since PostHog would find them in no session; and those of servers, which have the library http/… or batch/… and no
-// platform. The two users of a device in one session are in one session here too.
+// These events have no session: events without a session_id, or with -1; events before the start of their session,
+// since PostHog would not find them in a session; and events of servers, which have the library http/… or batch/… and
+// no platform. The two users of a device in one session are in one session here too.
 //
 // Amplitude corrects the time of an event where the clock of the device is wrong by a minute or more, but not
 // session_id. Where the clock was ahead, the start of the session is corrected here, and rounded down to an hour,

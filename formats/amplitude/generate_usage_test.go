@@ -49,7 +49,7 @@ func (g *generator) place(row map[string]any) []string {
 }
 
 // session sets the session of the event in some cases, and returns the start that the session's id must have. Rows of
-// servers have none, nor have those before the start, and a session of more than a day is cut.
+// servers and rows before the start have no session, and a session of more than a day is cut.
 func (g *generator) session(row map[string]any, at time.Time) []string {
 	if at.IsZero() || row["device_id"] == nil && row["user_id"] == nil || g.Percent(40) {
 		return nil

@@ -37,7 +37,7 @@ func subset(t *testing.T, p map[string]any, want map[string]any, of string) {
 
 type values = map[string]any
 
-// An event has what PostHog's own SDKs take from the page, wherever Amplitude has it.
+// An event has the properties that PostHog's own SDKs take from the page, wherever Amplitude has them.
 func TestPages(t *testing.T) {
 	t.Parallel()
 	const location = `"[Amplitude] Page Location":"https://shop.example/a?utm_source=x&gclid=7#top"`

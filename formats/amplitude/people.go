@@ -15,8 +15,8 @@ import (
 
 // PeopleOptions control how the states of users become events. Nil stands for the defaults.
 type PeopleOptions struct {
-	// PersonProperties says how the properties of users are sent. The default is formats.PersonSetOnce, which only
-	// fills in what a person of today lacks; formats.PersonSet replaces it. formats.PersonNone is an error here.
+	// PersonProperties says how the properties of users are sent. The default is formats.PersonSetOnce, which only adds
+	// properties that today's person lacks; formats.PersonSet replaces it. formats.PersonNone is an error here.
 	// Properties of visitors are always sent with $set_once.
 	PersonProperties formats.PersonProperties
 	// Mapping is the version of the mapping, as in an import that an earlier release began: see formats.MappingVersion.

@@ -2,7 +2,7 @@ package amplitude
 
 import "github.com/hogapi/hogapi/formats/internal/record"
 
-// table says what becomes of the fields of a row. Fields without a row are kept: see extra.
+// table maps the fields of a row. Fields that are not in it are kept: see extra.
 var table = record.Table{
 	{From: "event_type", To: "event", Kind: record.Code, Note: "names are below"},
 	{From: "event_time", To: "timestamp", Kind: record.Code, Note: "UTC; else see below"},

@@ -134,8 +134,8 @@ func (c *converter) uuid() uuid.UUID {
 	return uuid.NewSHA1(space, b)
 }
 
-// appendParams appends the params in the order of their names, without those about the batch: the order of event_params
-// is another one in each export of a day, and its intraday table lacks some numbers of the batch.
+// appendParams appends the params in the order of their names, without the ones about the batch: the order of
+// event_params differs between exports of a day, and the intraday table lacks some numbers of the batch.
 func (c *converter) appendParams(b []byte) []byte {
 	c.members = c.members[:0]
 	_ = jsonb.Object(c.out.JSON(), func(key, value []byte) { // valid: it was made here

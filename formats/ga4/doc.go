@@ -103,9 +103,9 @@
 // ga_session_id, which is the start of a session in seconds, and of user_pseudo_id: see formats.SessionID. It is the
 // same however files are cut. A session of more than 24 hours is cut, as PostHog does.
 //
-// Rows without ga_session_id have no session, such as those of the Measurement Protocol that do not set it. Nor has
-// a row before the start of its session, since PostHog would find it in no session: ga_session_id is by the clock of
-// the visitor and event_timestamp, on the web, by Google's, so the first event can be there earlier.
+// Rows without ga_session_id have no session, such as rows of the Measurement Protocol that do not set it. Nor does a
+// row before the start of its session, since PostHog would not find it in one: ga_session_id is by the clock of the
+// visitor and event_timestamp, on the web, by Google's, so the first event can be there earlier.
 //
 // # Skipped and rejected
 //

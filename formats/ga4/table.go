@@ -2,7 +2,7 @@ package ga4
 
 import "github.com/hogapi/hogapi/formats/internal/record"
 
-// table says what becomes of the columns of a row. Params and columns without a row keep their names.
+// table maps the columns of a row. Params and columns that are not in it keep their names.
 var table = record.Table{
 	{From: "event_name", To: "event", Kind: record.Code, Note: "see below"},
 	{From: "event_timestamp", To: "timestamp", Kind: record.Code, Note: "microseconds, UTC"},

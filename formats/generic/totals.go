@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// totalsOf are groups of columns that only tables of totals have, in small letters, with what to do instead. A table
-// is one of totals if it has a column of each list of a group.
+// totalsOf are groups of columns that only tables of totals have, in small letters, with advice on the right table. A
+// table has totals if it has a column of each list of a group.
 var totalsOf = []struct {
 	tool    string
 	columns [][]string

@@ -7,7 +7,7 @@
 //
 // Rows of the tables in Redshift, BigQuery or Snowflake, as CSV, JSON lines or Parquet, and the JSON that Heap's
 // support exports. The Avro files of the export to S3 are to be loaded into a warehouse first. Heap has a table for
-// each event that was defined, and one interaction may be in several. Read the tables pageviews and those of the
+// each event that was defined, and one interaction may be in several. Read the table pageviews and the tables of the
 // events you need; all_events has no properties, and its rows have the uuids of the events in the other tables. The
 // table sessions is refused.
 //
@@ -60,8 +60,8 @@
 // name; a custom event has its name in the column type. If another value has a name already, or PostHog acts on it,
 // the name gets the prefix heap_. Ids of 64 bits are texts, so that no digit is lost.
 //
-// The columns referrer, landing_page and utm_… are those of the first page of the session in all of its rows. They
-// become $session_entry_…, and only the view of the landing page has them as its own too.
+// The columns referrer, landing_page and utm_… describe the first page of the session, in all of its rows. They become
+// $session_entry_…, and only the view of the landing page has them as its own too.
 //
 // # Sessions
 //

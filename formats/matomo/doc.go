@@ -92,14 +92,14 @@
 //
 // A visit becomes an event for each of its actions, with the members of the visit. An action is a $pageview, an event
 // has its eventAction as name, and others have their type as name: search, download, outlink, content, ecommerceOrder.
-// A goal is an event goal, unless Options.NoGoals is set. An action that is listed twice, with one pageId, kind and time,
-// is one event; the other is counted as left out ([SkipListedTwice]). Members of an action take precedence over those of
-// its visit. If another value has a name already, or PostHog acts on it, the name gets the prefix matomo_; so does the
-// title of an action that is no page view.
+// A goal is an event goal, unless Options.NoGoals is set. An action that is listed twice, with one pageId, kind and
+// time, is one event; the other is counted as left out ([SkipListedTwice]). Members of an action take precedence over
+// those of its visit. If another value has a name already, or PostHog acts on it, the name gets the prefix matomo_; so
+// does the title of an action other than a page view.
 //
 // # Times
 //
-// The time of an action is not in UTC: it is what the clock of the site showed, as if that were UTC. Options.Zone says
+// The time of an action is not in UTC: it is the time by the clock of the site, as if that were UTC. Options.Zone is
 // the zone. Without it, each visit tells the difference, since its first and last times are in UTC too: if both differ
 // by the same number of quarter hours, that is the difference. Else the visit is rejected: that happens where the
 // clocks were set during the visit, or where firstActionTimestamp or lastActionTimestamp were not exported.
@@ -108,13 +108,13 @@
 //
 // PostHog's web analytics counts only events with a $session_id. It is made of firstActionTimestamp, idVisit and
 // visitorId: see formats.SessionID. So it is the same in each export, and a visit of more than 24 hours is cut, as
-// PostHog does. Visits without firstActionTimestamp have none.
+// PostHog does. Visits without firstActionTimestamp have no session.
 //
 // # Skipped and rejected
 //
-// Skipped are single actions as above, visits without userId and visitorId ([SkipNoID]), unless Options.Personless is set, and visits without
-// actions ([SkipNoAction]). Rejected are visits without idVisit or actionDetails, and of which a time cannot be read;
-// then none of the visit's events is sent.
+// Skipped are single actions as above, visits without userId and visitorId ([SkipNoID]), unless Options.Personless is
+// set, and visits without actions ([SkipNoAction]). Rejected are visits without idVisit or actionDetails, or with an
+// unreadable time; then the visit's events are not sent at all.
 //
 // # Identity
 //

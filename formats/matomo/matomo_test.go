@@ -32,7 +32,7 @@ func visit(first, last int64, shown ...int64) []byte {
 	return fmt.Appendf(nil, `{"idSite":"1","idVisit":"2","visitorId":"v","firstActionTimestamp":%d,"lastActionTimestamp":%d,"actionDetails":[%s]}`, first, last, actions.String()[1:])
 }
 
-// A model that Matomo does not know is none, and the region of a language is in capital letters.
+// A model that Matomo does not know is left out, and the region of a language is in capital letters.
 func TestLiveValues(t *testing.T) {
 	t.Parallel()
 	for model, want := range map[string]string{"Generic Desktop": "", "generic smartphone": "", "iPhone 14": "iPhone 14"} {

@@ -17,9 +17,9 @@ type identity struct {
 	isVisitor           bool     // nobody has logged in
 }
 
-// identify finds the event's person as PostHog's own importer does, so that both give it the same one. Further ids of the record
-// belong to the same person: the canonical id, which Mixpanel exports as distinct_id, the user, and those that were merged. The
-// device does so unless somebody else used it too.
+// identify finds the event's person as PostHog's own importer does, so that both give it the same one. Further ids of
+// the record belong to the same person: the canonical id, which Mixpanel exports as distinct_id, the user, and the
+// merged ids. So does the device, unless somebody else used it too.
 func (s *converter) identify(name string) (found identity, err error) {
 	var given, user, device, before, anon, identified string
 	var merged []string

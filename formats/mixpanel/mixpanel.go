@@ -44,8 +44,8 @@ type Options struct {
 	// the first key counts.
 	Groups map[string]string
 
-	// NoID is the distinct id of events that name no person, such as those of servers: they become events of one person. By
-	// default, they are skipped: see [SkipNoID].
+	// NoID is the distinct id of events that do not name a person, such as events of servers: they become events of one
+	// person. By default, they are skipped: see [SkipNoID].
 	NoID string
 
 	// NoVisitorProfiles sends the events of visitors who have not logged in with $process_person_profile: false, so that

@@ -23,8 +23,8 @@ type PeopleOptions struct {
 	At time.Time
 	// Zone is the zone of times without an offset. The default is UTC.
 	Zone *time.Location
-	// PersonProperties says how the properties are sent. The default is formats.PersonSetOnce, which only fills in what
-	// a person of today lacks; formats.PersonSet replaces it. formats.PersonNone is an error here.
+	// PersonProperties says how the properties are sent. The default is formats.PersonSetOnce, which only adds
+	// properties that today's person lacks; formats.PersonSet replaces it. formats.PersonNone is an error here.
 	PersonProperties formats.PersonProperties
 	// Mapping is the version of the mapping, as in an import that an earlier release began: see formats.MappingVersion.
 	// The default is the newest.
@@ -34,7 +34,7 @@ type PeopleOptions struct {
 // SkipNoLastSeen is the reason why a profile is skipped: see PeopleOptions.At.
 const SkipNoLastSeen = "no $last_seen"
 
-// people says what becomes of the properties of a profile. All others keep their names.
+// people maps the properties of a profile. All others keep their names.
 var people = record.Table{
 	{From: "$email", To: "email", Kind: record.Person},
 	{From: "$name", To: "name", Kind: record.Person},
@@ -53,7 +53,7 @@ var people = record.Table{
 // PeopleFormat reads the profiles of Mixpanel's people, as the answers of its Engage API
 // (https://mixpanel.com/api/query/engage) have them: pages with results, or one profile a line. A profile has
 // $distinct_id and $properties, and becomes an event $set at the time of its $last_seen. Import the events of the
-// project first. $email, $name and other names of Mixpanel become those that PostHog's own examples use, such as email
+// project first. $email, $name and other names of Mixpanel become the names in PostHog's own examples, such as email
 // and name; the other properties keep their names.
 //
 // The uuid of an event is derived from the distinct id and the time, so a later export of the same profile is another

@@ -2,7 +2,7 @@ package mixpanel
 
 import "github.com/hogapi/hogapi/formats/internal/record"
 
-// table says what becomes of the properties of a record. All others keep their names and values.
+// table maps the properties of a record. All others keep their names and values.
 var table = record.Table{
 	{From: "time", To: "timestamp", Kind: record.Code, Note: "seconds, or ms above 10,000,000,000; see Options.Zone"},
 	{From: "distinct_id", To: "distinct_id", Kind: record.Code, Note: "else $user_id, else $device_id"},

@@ -126,7 +126,7 @@ func (c *converter) when() (time.Time, error) {
 	return time.Time{}, record.Want("timestamp", "a time", nil)
 }
 
-// survey adds what PostHog's results of surveys read. The guide is the survey, or else the poll itself.
+// survey adds the properties that PostHog's survey results use. The guide is the survey, or else the poll itself.
 func (c *converter) survey() {
 	var poll, response []byte
 	for _, m := range c.row.Rest {

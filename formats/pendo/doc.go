@@ -50,8 +50,8 @@
 //
 // # Identity
 //
-// The uuid is eventId, or one of version 5 of it. Events of guides from a loader have none: their uuid is derived as
-// [history.Files] says. An event with oldVisitorId has it as [hogapi.Event.AnonymousID], so that formats.Links can
+// The uuid is eventId, or one of version 5 of it. Events of guides from a loader have no eventId: their uuid is derived
+// as [history.Files] says. An event with oldVisitorId has it as [hogapi.Event.AnonymousID], so that formats.Links can
 // join the visitor (_PENDO_T_…) to the user. Pendo has no sessions: see formats.Sessions. Since only the event of the
 // login has both ids, a visit with a login becomes two of its sessions.
 //

@@ -218,8 +218,9 @@ func (c *converter) property(key, value []byte) {
 	c.out.Keep(prefix, name, value)
 }
 
-// identity keeps under another name the mode of a cookieless event, whose distinct id is its hash already: the server
-// would drop an old event of this mode. It keeps the id of an earlier import likewise: the event gets that of this one.
+// identity keeps the mode of a cookieless event under another name: its distinct id is the hash already, and the server
+// would drop an old event of this mode. It keeps the id of an earlier import in the same way: the event gets the id of
+// this one.
 func (c *converter) identity() {
 	if c.job != nil {
 		c.out.Keep(prefix, "posthog_import_job_id", c.job)

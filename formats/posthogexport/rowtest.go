@@ -153,7 +153,7 @@ func add(list *[]string, n, of int64, what, why string) {
 	}
 }
 
-// Losses are sentences about what the rows lack, each with its count.
+// Losses describes the data that the rows lack, each with its count.
 func (t *RowTest) Losses() (list []string) {
 	add(&list, t.PersonsBare, t.Persons, "$identify and $set events have no properties of the person",
 		"Some never had any. Newer servers keep $set apart, for 60 days, and files of their exports lack it: "+
@@ -168,7 +168,7 @@ func (t *RowTest) Losses() (list []string) {
 	return list
 }
 
-// Notes are sentences about what the new project shows in another way, each with its count.
+// Notes describes the data that the new project shows differently, each with its count.
 func (t *RowTest) Notes() (list []string) {
 	add(&list, t.Cookieless, t.Rows, "events are of cookieless visitors", "They become ordinary ones: "+
 		"their distinct id is the hash that the old project made, and their persons have no properties")

@@ -12,8 +12,8 @@ import (
 	"github.com/hogapi/hogapi/internal/exported"
 )
 
-// What PostHog's server has put into an event, and what the tables of its destinations have besides the rows of files,
-// does not become a property, and nothing that the client sent is lost.
+// Values that PostHog's server has added to an event, and columns that only tables of destinations have, do not become
+// properties, and nothing that the client sent is lost.
 func TestWhatTheServerAddedStaysOut(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ members, want string }{
@@ -52,7 +52,7 @@ func TestWhatTheServerAddedStaysOut(t *testing.T) {
 	require.ErrorContains(t, err, "set: want an object", "a broken column is a reject, and not left out")
 }
 
-// What a destination, or a newer server, does not give back is counted.
+// Data that a destination, or a newer server, does not return is counted.
 func TestRowsThatLackAPart(t *testing.T) {
 	t.Parallel()
 	test := new(posthogexport.RowTest)

@@ -100,7 +100,7 @@ func (r *contextReader) keep(field string, value []byte) {
 	r.stays = append(r.stays, stay{section, inner, value})
 }
 
-// addTo adds what stays in the context.
+// addTo adds the members that stay in the context.
 func (r *contextReader) addTo(out *record.Object) {
 	if len(r.stays) == 0 {
 		return
@@ -132,8 +132,8 @@ func isPhone(raw []byte) bool {
 	return strings.EqualFold(text, "ios") || strings.EqualFold(text, "android")
 }
 
-// system adds the operating system, the browser and the type of the device in PostHog's words: those of the context, else those
-// of the user agent.
+// system adds the operating system, the browser and the type of the device in PostHog's words: from the context, else
+// from the user agent.
 func (c *converter) system() {
 	name, version, kind := c.values.Get("context.os.name"), c.values.Get("context.os.version"), c.values.Get("context.device.type")
 	live, liveVersion := record.OS(record.Text(name), record.Text(version))
@@ -156,7 +156,7 @@ func (c *converter) system() {
 	}
 }
 
-// agent adds what the user agent says, where the call does not say it.
+// agent adds properties from the user agent that the call lacks.
 func (c *converter) agent() {
 	c.out.AddAgent(c.options.UserAgent, c.values.Get("context.userAgent"))
 	if c.out.Get("$device_type") == nil {

@@ -34,7 +34,7 @@
 //	anonymousId                  anonymousId           with a userId; also Event.AnonymousID
 //	timestamp                    timestamp             else originalTimestamp, else sentAt; never receivedAt
 //	messageId                    uuid                  also messageId where it is not a UUID
-//	name                         title                 of page, where the page has none; also name
+//	name                         title                 of page, if the page lacks it; also name
 //	name                         $screen_name          of screen; else properties.name, else event
 //	properties.url               $current_url          of page
 //	properties.path              $pathname             of page
@@ -88,7 +88,7 @@
 //
 // A property of the call takes precedence over one of the context, which then stays in the property context, as other
 // members of the context do. If another value has the name already, the name gets the prefix segment_; a property
-// distinct_id always gets it. Nulls and empty values are left out, but not those of properties.
+// distinct_id always gets it. Nulls and empty values are left out, except in properties.
 //
 // A number in context.sessionId is the time when the session began, in RudderStack's SDKs: in milliseconds on the web, in
 // seconds on phones. The $session_id is made of it, unless that time is after the event or more than a week before.
@@ -106,11 +106,11 @@
 // it is derived as [history.Files] says. Segment's live PostHog destination uses ids of its
 // own: cut history and live events by time.
 //
-// An identify call merges its anonymousId into its userId, as it did live, at its place in the file. Two users that
-// log in with one anonymousId, which RudderStack's Flutter SDK keeps after a logout, so become one person for good.
-// formats.LinksWith joins the ids of all calls before the first event, but none that two users had; import the events
-// through formats.WithoutMerges then. In calls other than identify, the
-// traits of the context are the state of the user at that time: they stay in the event's context.
+// An identify call merges its anonymousId into its userId, as it did live, at its place in the file. Two users that log
+// in with one anonymousId, which RudderStack's Flutter SDK keeps after a logout, so become one person for good.
+// formats.LinksWith joins the ids of all calls before the first event, except ids that two users had; import the events
+// through formats.WithoutMerges then. In calls other than identify, the traits of the context are the state of the user
+// at that time: they stay in the event's context.
 //
 // A call is at most one event. PostHog does not bill events that are older than 48 hours
 // when it is imported: see [history.Import].

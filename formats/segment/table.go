@@ -2,8 +2,8 @@ package segment
 
 import "github.com/hogapi/hogapi/formats/internal/record"
 
-// table says what becomes of the fields of a call. The others of its context stay in one property context, and the
-// others of the call and of its properties keep their names.
+// table maps the fields of a call. Other fields of its context stay in one property context, and other fields of the
+// call and of its properties keep their names.
 var table = record.Table{
 	{From: "type", To: "event", Kind: record.Code, Note: "see above"},
 	{From: "event", To: "event", Kind: record.Code, Note: "of track"},

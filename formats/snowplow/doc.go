@@ -116,9 +116,8 @@
 // # Identity
 //
 // The uuid is event_id. Snowplow delivers at least once: an event that is there twice is one event, also where its
-// times differ by a second. Events of bots may share an event_id and have other fingerprints: of those of one person,
-// name and day, PostHog keeps one. A check counts them as DoubleUUIDs together with true copies; see
-// Options.Fingerprints.
+// times differ by a second. Events of bots may share an event_id but differ in fingerprint: PostHog keeps one for each
+// person, name and day. A check counts them as DoubleUUIDs together with true copies; see Options.Fingerprints.
 //
 // An event with user_id has the visitor as [hogapi.Event.AnonymousID], so that formats.Links can join both. Pipelines
 // often hash ids and addresses: a hash is an id like any other, and one in user_ipaddress keeps the column's name.

@@ -17,8 +17,8 @@ func Cached(size int) formats.AgentParser {
 	return c.parse
 }
 
-// cache has two generations of agents. When the young one is full, it becomes the old one, whose agents are forgotten unless they were
-// asked for again.
+// cache has two generations of agents. When the young one is full, it becomes the old one; an agent of the old one is
+// dropped unless it is looked up again.
 type cache struct {
 	limit int // of a generation
 

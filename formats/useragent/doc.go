@@ -9,8 +9,8 @@
 // 577 the version of the system, and 563 (97 %) the type of the device: for that, posthog-js has lists of models of phones and tablets,
 // and this package only the common ones.
 //
-// Some values may surprise, but are those of live events: Edge on a phone is "Chrome" or "Mobile Safari", an Android of version 10 or
-// later has no $os_version, and a rare browser with the engine of another one has that one's name.
+// Some values may surprise, but match live events: Edge on a phone is "Chrome" or "Mobile Safari", an Android of
+// version 10 or later has no $os_version, and a rare browser with the engine of another one has that one's name.
 //
 // An agent of which nothing is known, such as that of a server's library, has no values, where posthog-js would say "Desktop". Android's
 // own agent in apps ("Dalvik/…") says neither the browser nor the type of the device. Bots have the values of the browser that they claim

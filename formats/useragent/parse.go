@@ -10,7 +10,7 @@ import (
 	"github.com/hogapi/hogapi/formats/internal/record"
 )
 
-// longest is how many bytes of an agent are read. Those of browsers have at most a few hundred.
+// longest is the number of bytes that are read of an agent. Browsers' agents have at most a few hundred.
 const longest = 1 << 10
 
 // Parse reads a user agent. It gives the values that posthog-js would send from that browser; of an agent that is neither a browser

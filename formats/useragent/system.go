@@ -103,8 +103,8 @@ func (a agent) isWatch() bool {
 	return isWatch && len(model) > len("4,3/") && model[1] == ',' && model[3] == '/'
 }
 
-// threeParts is a version with three numbers, the last of which is 0 if it is not there. Of a single number, posthog-js makes no version:
-// Android 10 and later have none.
+// threeParts is a version with three numbers; a missing third one is 0. posthog-js does not make a version of a single
+// number: Android 10 and later do not have one.
 func threeParts(version string) string {
 	parts := make([]string, 0, 3)
 	for part := range strings.SplitSeq(version, ".") {
@@ -151,8 +151,8 @@ func (a agent) device(os string) string {
 	return ""
 }
 
-// mobileTablets are parts of the models of tablets that call themselves mobile, in small letters: Google's, Amazon's (KF, AEO) and
-// Huawei's. silentPhones are those of phones that do not.
+// mobileTablets are parts of the models of tablets that call themselves mobile, in small letters: Google's, Amazon's
+// (KF, AEO) and Huawei's. silentPhones are parts of the models of phones that do not.
 var (
 	mobileTablets = []string{"nexus 7", "nexus 9", "pixel c", "; kf", "; aeo", "; btv-"}
 	silentPhones  = []string{"pixel "}

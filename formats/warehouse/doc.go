@@ -1,11 +1,11 @@
-// Package warehouse converts rows of the tables that vendors and loaders keep in a warehouse to events: those of
-// Segment, RudderStack, Amplitude and Google Analytics 4.
+// Package warehouse converts rows of the tables that Segment, RudderStack, Amplitude, Google Analytics 4 and loaders
+// keep in a warehouse to events.
 //
 //	source := history.Files(warehouse.Segment(nil, nil), "export/tracks-*.csv", "export/pages-*.csv")
 //
 // A row becomes the record that the vendor's own files have, and the vendor's package converts that: its documentation
-// says what becomes of each member, which its options are, and what is skipped and rejected. An event has the same
-// uuid as in the vendor's files, where these have one for it: so a history may come from both.
+// has the mapping of each member, the options, and the reasons for skips and rejects. An event has the same uuid as in
+// the vendor's files, where these have one for it: so a history may come from both.
 //
 // # Files
 //
@@ -102,9 +102,8 @@
 //
 // # Google Analytics 4
 //
-// [GA4] reads the table event of Fivetran's connector for the export of GA4 to BigQuery. Tables of connectors that
-// load reports have totals, which are no events. Columns become those of a row of BigQuery, which package [ga4]
-// converts:
+// [GA4] reads the table event of Fivetran's connector for the export of GA4 to BigQuery. Tables of connectors that load
+// reports have totals, not events. Columns become columns of a BigQuery row, which package [ga4] converts:
 //
 //	_fivetran_id                uuid                        version 5 of it
 //	name                        event_name

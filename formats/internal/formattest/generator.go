@@ -17,7 +17,7 @@ import (
 	"github.com/hogapi/hogapi/internal/testevents"
 )
 
-// Counts are what a generator of records notes and what a check of them finds.
+// Counts are the numbers that a generator of records expects and a check of them finds.
 type Counts struct {
 	Events  map[string]int64 // by day and name
 	Skips   map[string]int64 // by reason

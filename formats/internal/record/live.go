@@ -118,7 +118,8 @@ func DeviceType(os, model string) string {
 	return ""
 }
 
-// androidTablets are parts of the models of tablets: by name, and those of Samsung (SM-T, SM-P, SM-X) and Amazon (KF).
+// androidTablets are parts of the models of tablets: by name, or by the prefix of Samsung (SM-T, SM-P, SM-X) and Amazon
+// (KF).
 var androidTablets = []string{
 	"tablet", "ipad", "galaxy tab", "pixel c", "nexus 7", "nexus 9", "nexus 10", "mediapad", "matepad", "mi pad", "lenovo tab",
 	"redmi pad", "kindle", "sm-t", "sm-p", "sm-x", "gt-p",

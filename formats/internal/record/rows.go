@@ -105,8 +105,8 @@ func (r *Rows) Keep(name string, value []byte) {
 	r.Out.Object.Keep(r.prefix, name, value)
 }
 
-// AddWeb adds what follows from the URL of the page and of the referrer. A page view without a referrer has "$direct",
-// as live ones do.
+// AddWeb adds the properties that follow from the URL of the page and of the referrer. A page view without a referrer
+// has "$direct", as live ones do.
 func (r *Rows) AddWeb(isPageView bool) {
 	if r.Out.Get("$referrer") == nil && isPageView {
 		r.Out.AddText("$referrer", "$direct")
@@ -147,7 +147,7 @@ var numeric = map[string]bool{
 	"$geoip_latitude": true, "$geoip_longitude": true, "$screen_density": true,
 }
 
-// AddAgent adds what a user agent says, where it is absent.
+// AddAgent adds the missing properties that a user agent tells.
 func (o *Object) AddAgent(parse formats.AgentParser, userAgent []byte) {
 	if parse == nil || IsNone(userAgent) || !IsText(userAgent) {
 		return
@@ -162,7 +162,7 @@ func (o *Object) AddAgent(parse formats.AgentParser, userAgent []byte) {
 	o.AddGiven("$device_type", a.DeviceType)
 }
 
-// AddOS adds the operating system and its version in PostHog's words, where the event has none: see [OS].
+// AddOS adds the operating system and its version in PostHog's words, if the event lacks them: see [OS].
 func (o *Object) AddOS(name, version string) {
 	name, version = OS(name, version)
 	if o.AddGiven("$os", name) {
@@ -170,7 +170,7 @@ func (o *Object) AddOS(name, version string) {
 	}
 }
 
-// AddBrowser adds the browser and its version in PostHog's words, where the event has none: see [Browser].
+// AddBrowser adds the browser and its version in PostHog's words, if the event lacks them: see [Browser].
 func (o *Object) AddBrowser(name, version, os string) {
 	version = BrowserVersion(version)
 	if o.AddGiven("$browser", Browser(name, os)) && version != "" {

@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// Kind says what becomes of the value of a field.
+// Kind is the conversion of the value of a field.
 type Kind uint8
 
 // Kinds.
@@ -32,8 +32,8 @@ type Row struct {
 	Note string // for the docs: a unit, or a condition
 }
 
-// Table says what becomes of the fields of a vendor's records. The converter runs it, and the docs
-// print it. A field may have several rows.
+// Table maps the fields of a vendor's records. The converter runs it, and the docs print it. A field may have several
+// rows.
 type Table []Row
 
 // Within returns the rows of the members of an object, which have the path of the object and a dot before their

@@ -33,7 +33,7 @@ func main() {
 	}
 }
 
-// ages are those of the service, by the name that -age takes.
+// ages are the ages of the service, by the name that -age takes.
 var ages = map[string]hogapitest.Era{"E1": hogapitest.E1, "E4": hogapitest.E4}
 
 // run serves until ctx ends.

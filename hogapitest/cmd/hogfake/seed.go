@@ -51,9 +51,9 @@ func seed(project *hogapitest.Project, era hogapitest.Era) {
 	}
 }
 
-// breakExports adds four exports with a history of ten days: an hourly one into a table and into a bucket, whose
-// schedules had outages, failures and a stuck run, a daily one that the service has paused after three failures, and
-// one whose interval was edited. Runs that begin later export the events of the project.
+// breakExports adds four exports with a history of ten days: hourly ones into a table and into a bucket, with outages,
+// failures and a stuck run, a daily one that the service has paused after three failures, and one with an edited
+// interval. Runs that begin later export the events of the project.
 func breakExports(project *hogapitest.Project) {
 	now := time.Now().UTC()
 	begin := now.AddDate(0, 0, -10)
@@ -99,7 +99,7 @@ func breakExports(project *hogapitest.Project) {
 	edited(project, begin, now)
 }
 
-// hoursWithoutTimestamp is how many hours ago an hour ended in which events arrived, but none has its timestamp.
+// hoursWithoutTimestamp is how many hours ago an hour ended in which events arrived, all with older timestamps.
 const hoursWithoutTimestamp = 150
 
 // arrive adds 30 events an hour. Some arrive hours after their timestamp.
