@@ -38,7 +38,7 @@ type check struct {
 }
 
 func newCheckCommand(a *app) *cobra.Command {
-	c := &check{app: a, limits: runFlags{protocol: "auto", maxOutage: time.Minute}}
+	c := &check{app: a}
 	cmd := &cobra.Command{
 		Use: "check FILES...", Short: "Read all files, send nothing, and say what an import would do",
 		Long: `check reads all files and sends nothing. It says what an import would send, what
@@ -70,8 +70,8 @@ cannot be read.`,
 	cmd.Flags().Lookup("sessions").Usage = "predict web analytics with the sessions that run makes after a `SILENCE`, such as 30m; it sorts the events"
 	c.project.bindPersonal(cmd)
 	f := cmd.Flags()
-	f.StringVar(&c.limits.rejects, "max-rejects", "1%", "how much the import may reject: a `NUMBER`, a share such as 5%, or none for no limit; records that are left out do not count")
-	f.StringVar(&c.limits.rate, "rate", "1000", "the most `EVENTS` per second that the import is to send, or none for no limit")
+	f.StringVar(&c.limits.limits.MaxRejects, "max-rejects", "1%", "how much the import may reject: a `NUMBER`, a share such as 5%, or none for no limit; records that are left out do not count")
+	f.StringVar(&c.limits.limits.Rate, "rate", "1000", "the most `EVENTS` per second that the import is to send, or none for no limit")
 	f.StringVar(&c.report, "report", "", "write an HTML page to a `FILE`")
 	f.StringVar(&c.list, "left-out", "", "write each record that is left out to a `FILE`, with its place and reason: a line of JSON each")
 	return cmd
@@ -98,7 +98,7 @@ func (c *check) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	p := page.Check{Files: c.in.Files, Rate: max(0, options.Rate), Limit: c.limits.rejects, At: time.Now(), Version: shell.Version(), Format: c.in.Format, IsMapped: isMapped(c.in.Format)}
+	p := page.Check{Files: c.in.Files, Rate: max(0, options.Rate), Limit: c.limits.limits.MaxRejects, At: time.Now(), Version: shell.Version(), Format: c.in.Format, IsMapped: isMapped(c.in.Format)}
 	checked := c.read(ctx, &p, &options, paths)
 	if checked != nil && !isTooMuch(checked) {
 		return checkFault(checked)
@@ -170,9 +170,9 @@ func (c *check) read(ctx context.Context, p *page.Check, options *history.Option
 		return err
 	}
 	format := c.in.format()
-	p.People.Device, p.People.Links = c.in.Devices, c.in.Links
+	p.People.Device, p.People.Links = c.in.DevicePrefix, c.in.Links
 	p.IsHistory = vendors[c.in.Format].isHistory
-	p.KeepsSet, p.Sorts, p.Leaves = c.in.keepsSet(), c.in.Sort, c.in.Leave
+	p.KeepsSet, p.Sorts, p.Leaves = c.in.keepsSet(), c.in.Sort, c.in.LeavePersons
 	p.Sessions = page.Sessions{Silence: c.in.Sessions, HasOwn: vendors[c.in.Format].hasSessions, IsLines: vendors[c.in.Format].isOfPeople || c.in.Format == "jsonl" || c.in.Format == "posthog" || isMapped(c.in.Format)}
 	meter, records := c.Meter(), int64(0)
 	defer meter.End()
@@ -306,7 +306,7 @@ func (in *input) cutRecords(convert func([]byte) ([]hogapi.Event, error)) func([
 func (c *check) tooMany(p *page.Check) string {
 	r := p.Report
 	all := r.Good + r.Rejected
-	limit := "--max-rejects allows " + c.limits.rejects
+	limit := "--max-rejects allows " + c.limits.limits.MaxRejects
 	if r.Good == 0 {
 		limit = "an import needs one good event at least"
 	}

@@ -142,7 +142,7 @@ func (c *check) next(p *page.Check, paths []string, found settled, failed bool, 
 	if isLocal {
 		in.Zone = cmp.Or(page.BestZone(p.Zone), in.Zone)
 	}
-	in.Devices = in.Devices || p.People.NeedsPrefix()
+	in.DevicePrefix = in.DevicePrefix || p.People.NeedsPrefix()
 	if other != "" {
 		in.Format = other
 		if !isMapped(in.Format) {

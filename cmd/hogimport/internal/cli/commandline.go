@@ -8,49 +8,17 @@ import (
 	"strings"
 
 	"github.com/hogapi/hogapi/cmd/internal/shell"
+	"github.com/hogapi/hogapi/history"
 )
 
-// A setting is a flag of an input with its values: several for a flag that is repeated.
-type setting struct {
-	flag   string
-	isOn   bool // the flag has no value, and is given
-	values []string
-}
-
-// settings returns all flags of an input. The first ones, up to ofEvents, change the events that a record
-// becomes.
-func (in *input) settings() []setting {
-	one := func(value string) []string {
-		if value == "" {
-			return nil
-		}
-		return []string{value}
-	}
-	return []setting{
-		{flag: "--format", values: one(in.Format)}, {flag: "--header", values: one(joinedColumns(in.Header))}, {flag: "--map", values: in.Map},
-		{flag: "--zone", values: one(in.Zone)}, {flag: "--group-type", values: one(in.GroupType)},
-		{flag: "--table", values: one(in.Table)}, {flag: "--numbers", values: one(joinedColumns(in.Numbers))}, {flag: "--device-prefix", isOn: in.Devices},
-		{flag: "--set-policy", values: one(in.SetPolicy)}, {flag: "--group", values: in.Groups}, {flag: "--no-visitor-profiles", isOn: in.NoVisitor},
-		{flag: "--look-up-ip", isOn: in.LookUpIP}, {flag: "--leave-persons", isOn: in.Leave}, {flag: "--keep-nulls", isOn: in.KeepNulls}, {flag: "--no-goals", isOn: in.NoGoals}, {flag: "--no-intraday", isOn: in.NoIntraday},
-		{flag: "--whole-key", isOn: in.WholeKey}, {flag: "--fingerprints", isOn: in.Fingerprints},
-		{flag: "--no-id", values: one(in.NoID)}, {flag: "--skip-no-id", isOn: in.SkipNoID}, {flag: "--named-columns", isOn: in.Named},
-		{flag: "--" + renameFlag, values: in.Rename}, {flag: "--" + dropFlag, values: in.Drop}, {flag: "--" + propertyFlag, values: in.RenameProperty},
-		{flag: "--until", values: one(in.Until)}, {flag: "--sort", isOn: in.Sort}, {flag: "--links", isOn: in.Links},
-		{flag: "--sessions", values: one(in.Sessions)}, {flag: "--sessions-after", values: one(in.SessionsAfter)},
-		{flag: "--shared-devices", values: one(in.Shared)}, {flag: "--max-ids", values: one(in.MaxIDs)}, {flag: "--real-id", values: in.RealIDs},
-	}
-}
-
+// ofEvents is the number of the first keys of history.Choices, which change the events that a record becomes.
 const ofEvents = 24
 
 // differences returns the flags in which two inputs differ.
 func (in *input) differences(other *input) string {
-	var names []string
-	others := other.settings()
-	for i, s := range in.settings() {
-		if s.isOn != others[i].isOn || !slices.Equal(s.values, others[i].values) {
-			names = append(names, s.flag)
-		}
+	names := in.Differences(&other.Choices)
+	for i, name := range names {
+		names[i] = "--" + name
 	}
 	return strings.Join(names, ", ")
 }
@@ -63,12 +31,29 @@ func commandLine(in input) string {
 
 // typed returns the flags of an input as they are typed.
 func (in *input) typed() (words []string) {
-	for _, s := range in.settings() {
-		if s.isOn {
-			words = append(words, s.flag)
+	add := func(name string, values ...string) {
+		for _, value := range values {
+			words = append(words, "--"+name, shell.Quoted(value))
 		}
-		for _, value := range s.values {
-			words = append(words, s.flag, shell.Quoted(value))
+	}
+	for _, key := range in.Keys() {
+		switch to := key.To.(type) {
+		case *bool:
+			if *to {
+				words = append(words, "--"+key.Name)
+			}
+		case *string:
+			if *to != "" {
+				add(key.Name, *to)
+			}
+		case *[]string:
+			if key.Name == "header" || key.Name == "numbers" {
+				if len(*to) > 0 {
+					add(key.Name, joinedColumns(*to))
+				}
+				continue
+			}
+			add(key.Name, *to...)
 		}
 	}
 	if in.memory != "" {
@@ -82,7 +67,7 @@ func (in *input) unorder() { in.Sort, in.Links, in.Sessions, in.SessionsAfter = 
 
 // orderFlags returns the flags that need all events, such as --sort, as they are typed, each after a blank.
 func (in *input) orderFlags() string {
-	ordered := input{Sort: in.Sort, Links: in.Links, Sessions: in.Sessions, SessionsAfter: in.SessionsAfter}
+	ordered := input{Choices: history.Choices{Sort: in.Sort, Links: in.Links, Sessions: in.Sessions, SessionsAfter: in.SessionsAfter}}
 	words := append([]string{""}, ordered.typed()...)
 	if in.sortsByDefault() && !in.Sort {
 		words = append(words, "--sort=false")
@@ -91,9 +76,6 @@ func (in *input) orderFlags() string {
 }
 
 func joinedColumns(columns []string) string {
-	if len(columns) == 0 {
-		return ""
-	}
 	var b strings.Builder
 	w := csv.NewWriter(&b)
 	_ = w.Write(columns) // to a Builder

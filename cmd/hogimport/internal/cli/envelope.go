@@ -55,7 +55,7 @@ const airbyteMap = "these are records of Airbyte, with the record of the source 
 
 // checkNames refuses lines of Snowplow with a header, which would be read as an event, unless --named-columns says so.
 func (in *input) checkNames(ctx context.Context) error {
-	if in.Format != "snowplow" || in.Named || len(in.Files) == 0 {
+	if in.Format != "snowplow" || in.NamedColumns || len(in.Files) == 0 {
 		return nil
 	}
 	path := in.paths()[0]

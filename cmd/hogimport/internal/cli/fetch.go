@@ -16,6 +16,7 @@ import (
 	"github.com/hogapi/hogapi/cmd/internal/progress"
 	"github.com/hogapi/hogapi/cmd/internal/shell"
 	"github.com/hogapi/hogapi/cmd/internal/term"
+	"github.com/hogapi/hogapi/history"
 )
 
 type fetchFlags struct {
@@ -101,7 +102,7 @@ downloads such days again.`,
 					return shell.UsageError(fmt.Sprintf("--zone %q is not known", zone), "give a name such as US/Pacific or Europe/Berlin")
 				}
 			}
-			return a.fetch(cmd.Context(), m, &f, args[0], input{Format: "mixpanel", Zone: zone}, isAgain)
+			return a.fetch(cmd.Context(), m, &f, args[0], input{Choices: history.Choices{Format: "mixpanel", Zone: zone}}, isAgain)
 		},
 	}
 	f.bind(cmd, "us, eu or in")
@@ -140,7 +141,7 @@ hour.`,
 			if v.SecretKey, err = a.Secret("--secret-key-file", "", secretFile, "AMPLITUDE_SECRET_KEY"); err != nil {
 				return err
 			}
-			return a.fetch(cmd.Context(), v, &f, args[0], input{Format: "amplitude"}, false)
+			return a.fetch(cmd.Context(), v, &f, args[0], input{Choices: history.Choices{Format: "amplitude"}}, false)
 		},
 	}
 	f.bind(cmd, "us or eu")

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 
 	"github.com/spf13/cobra"
@@ -55,18 +56,30 @@ func newFixCommand(a *app) *cobra.Command {
 
 // correct replaces flags of an import by the given ones.
 func (in *input) correct(given *input, flags *pflag.FlagSet) {
-	for name, take := range map[string]func(){
-		"format": func() { in.Format = given.Format }, "map": func() { in.Map = given.Map }, mapFileFlag: func() { in.Map = given.Map }, "zone": func() { in.Zone = given.Zone },
-		"table": func() { in.Table = given.Table }, "numbers": func() { in.Numbers = given.Numbers },
-		"group-type": func() { in.GroupType = given.GroupType }, "device-prefix": func() { in.Devices = given.Devices },
-		"set-policy": func() { in.SetPolicy = given.SetPolicy },
-		renameFlag:   func() { in.Rename = given.Rename }, dropFlag: func() { in.Drop = given.Drop },
-		propertyFlag: func() { in.RenameProperty = given.RenameProperty }, editFileFlag: func() { in.Rename, in.Drop, in.RenameProperty = given.Rename, given.Drop, given.RenameProperty },
-	} {
-		if flags.Changed(name) {
-			take()
+	isOfFile := map[string][]string{"map": {mapFileFlag}, renameFlag: {editFileFlag}, dropFlag: {editFileFlag}, propertyFlag: {editFileFlag}}
+	by := given.Keys()
+	for i, key := range in.Keys() {
+		if !slices.ContainsFunc(append(isOfFile[key.Name], key.Name), flags.Changed) {
+			continue
+		}
+		switch to := key.To.(type) {
+		case *string:
+			*to = *by[i].To.(*string)
+		case *bool:
+			*to = *by[i].To.(*bool)
+		case *[]string:
+			*to = *by[i].To.(*[]string)
 		}
 	}
+}
+
+// corrections returns the flags of the corrections that were given.
+func corrections(flags *pflag.FlagSet) string {
+	names := []string{mapFileFlag, editFileFlag}
+	for _, key := range new(history.Choices).Keys() {
+		names = append(names, key.Name)
+	}
+	return shell.Given(flags, names...)
 }
 
 func (a *app) fix(cmd *cobra.Command, r *runFlags) error {
@@ -124,8 +137,7 @@ func (a *app) fix(cmd *cobra.Command, r *runFlags) error {
 			return err
 		}
 	}
-	s.kept.More = shell.Given(r.flags, "format", "map", mapFileFlag, "zone", "group-type", "table", "numbers", "device-prefix", "set-policy",
-		renameFlag, dropFlag, propertyFlag, editFileFlag) + r.again()
+	s.kept.More = corrections(r.flags) + r.again()
 	if err := s.save(); err != nil {
 		return err
 	}

@@ -277,7 +277,7 @@ var vendors = map[string]vendor{
 	}},
 	"mixpanel": {what: "Mixpanel's raw export; --zone for projects made before 2023", make: func(in *input, person formats.PersonProperties, zone *time.Location) (history.Format, error) {
 		return mixpanel.Format(&mixpanel.Options{
-			Mapping: in.mapping, WholeKey: in.WholeKey, NoID: in.NoID, Zone: zone, DevicePrefix: in.Devices, PersonProperties: person, Groups: in.groups(), NoVisitorProfiles: in.NoVisitor, LookUpIP: in.LookUpIP,
+			Mapping: in.mapping, WholeKey: in.WholeKey, NoID: in.NoID, Zone: zone, DevicePrefix: in.DevicePrefix, PersonProperties: person, Groups: in.groups(), NoVisitorProfiles: in.NoVisitorProfiles, LookUpIP: in.LookUpIP,
 		}), nil
 	}},
 	"mixpanel-people": {what: "profiles of Mixpanel's people, as its Engage API has them; after the events", isOfPeople: true, make: func(in *input, person formats.PersonProperties, zone *time.Location) (history.Format, error) {
@@ -312,7 +312,7 @@ var vendors = map[string]vendor{
 		return warehouse.GA4(&ga4.Options{PersonProperties: person, Mapping: in.mapping}, &warehouse.Options{Numbers: in.Numbers}), nil
 	}},
 	"snowplow": {what: "Snowplow's enriched events, lines of 131 columns", sessionKey: snowplow.SessionKey, make: func(in *input, _ formats.PersonProperties, _ *time.Location) (history.Format, error) {
-		return snowplow.Format(&snowplow.Options{Mapping: in.mapping, HasNames: in.Named, Fingerprints: in.Fingerprints, UserAgent: agents()}), nil
+		return snowplow.Format(&snowplow.Options{Mapping: in.mapping, HasNames: in.NamedColumns, Fingerprints: in.Fingerprints, UserAgent: agents()}), nil
 	}},
 	"umami": {what: "Umami's table website_event as CSV", sessionKey: umami.SessionKey, make: func(in *input, _ formats.PersonProperties, _ *time.Location) (history.Format, error) {
 		return umami.Format(&umami.Options{Mapping: in.mapping}), nil
@@ -348,7 +348,7 @@ func (in *input) amplitudePeople(person formats.PersonProperties) (*amplitude.Pe
 func segmentOptions(in *input, person formats.PersonProperties) *segment.Options {
 	return &segment.Options{
 		Mapping: in.mapping, GroupType: in.GroupType, NoGroups: in.GroupType == "", PersonProperties: person, UserAgent: agents(),
-		NoVisitorProfiles: in.NoVisitor, LookUpIP: in.LookUpIP,
+		NoVisitorProfiles: in.NoVisitorProfiles, LookUpIP: in.LookUpIP,
 	}
 }
 

@@ -26,6 +26,7 @@ import (
 	"github.com/hogapi/hogapi/cmd/internal/term"
 	"github.com/hogapi/hogapi/event"
 	"github.com/hogapi/hogapi/formats"
+	"github.com/hogapi/hogapi/history"
 	"github.com/hogapi/hogapi/internal/testevents"
 )
 
@@ -98,19 +99,6 @@ func TestAStateIsRunningWhileItsLockIsHeld(t *testing.T) {
 	assert.Equal(t, isRunning, is())
 	now = now.Add(time.Minute)
 	assert.Equal(t, isKilled, is())
-}
-
-func TestLimitsOfRejects(t *testing.T) {
-	t.Parallel()
-	for text, want := range map[string][2]float64{"1%": {0.01, 0}, "0.5%": {0.005, 0}, "100%": {1, 0}, "500": {-1, 500}, "none": {-1, 0}} {
-		share, number, err := rejectLimit(text)
-		require.NoError(t, err)
-		assert.Equal(t, want, [2]float64{share, float64(number)}, text)
-	}
-	for _, text := range []string{"", "0", "-1", "0%", "101%", "NaN%", "Inf%", "1.5", "%"} {
-		_, _, err := rejectLimit(text)
-		assert.Error(t, err, text)
-	}
 }
 
 // Every reason of a stop has a code, a text and advice.
@@ -200,7 +188,7 @@ func TestTablesOfADay(t *testing.T) {
 	for _, name := range []string{"events_20230901.json", "events_20230902.json.gz", "events_intraday_20230902.json.gz", "events_intraday_20230903.json", "other_events_20230903"} {
 		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte("{}\n"), 0o600))
 	}
-	in := input{Files: []string{filepath.Join(dir, "*")}, Format: "ga4"}
+	in := input{Files: []string{filepath.Join(dir, "*")}, Choices: history.Choices{Format: "ga4"}}
 	err := in.check(t.Context())
 	require.ErrorContains(t, err, "events_intraday_20230902.json.gz has the events of a day that another file has too")
 	assert.Len(t, in.paths(), 5)
@@ -270,7 +258,7 @@ func TestAListHasWhatWasCounted(t *testing.T) {
 	dir := t.TempDir()
 	file, list := filepath.Join(dir, "e.jsonl"), filepath.Join(dir, "list")
 	require.NoError(t, os.WriteFile(file, []byte(`{"event":"a","properties":{"time":1672531200}}`+"\n"), 0o600))
-	in := &input{Files: []string{file}, Format: "mixpanel"}
+	in := &input{Files: []string{file}, Choices: history.Choices{Format: "mixpanel"}}
 	require.NoError(t, in.writeLeftOut(t.Context(), list, 1))
 	assert.FileExists(t, list)
 	require.NoError(t, os.Remove(list))
@@ -351,13 +339,13 @@ func TestLinksOfAVerification(t *testing.T) {
 		has        bool
 		read, sent int64
 	}{
-		"all":          {kept{Links: 903, Input: input{Links: true}}, hogapi.Receipt{Finished: true, Skips: shared}, true, 903, 900},
-		"rejects":      {kept{Links: 903, Input: input{Links: true}}, hogapi.Receipt{Finished: true, Rejected: 1}, true, 903, 0},
-		"unconfirmed":  {kept{Links: 903, Input: input{Links: true}}, hogapi.Receipt{Finished: true, Unconfirmed: 1}, true, 903, 0},
-		"not finished": {kept{Links: 903, Input: input{Links: true}}, hogapi.Receipt{}, true, 0, 0},
-		"only shared":  {kept{Links: 3, Input: input{Links: true}}, hogapi.Receipt{Finished: true, Skips: shared}, false, 3, 0},
-		"not counted":  {kept{Input: input{Links: true}}, hogapi.Receipt{Finished: true, Days: identify}, true, 0, 0},
-		"no pair":      {kept{Input: input{Links: true}}, hogapi.Receipt{Finished: true}, false, 0, 0},
+		"all":          {kept{Links: 903, Input: input{Choices: history.Choices{Links: true}}}, hogapi.Receipt{Finished: true, Skips: shared}, true, 903, 900},
+		"rejects":      {kept{Links: 903, Input: input{Choices: history.Choices{Links: true}}}, hogapi.Receipt{Finished: true, Rejected: 1}, true, 903, 0},
+		"unconfirmed":  {kept{Links: 903, Input: input{Choices: history.Choices{Links: true}}}, hogapi.Receipt{Finished: true, Unconfirmed: 1}, true, 903, 0},
+		"not finished": {kept{Links: 903, Input: input{Choices: history.Choices{Links: true}}}, hogapi.Receipt{}, true, 0, 0},
+		"only shared":  {kept{Links: 3, Input: input{Choices: history.Choices{Links: true}}}, hogapi.Receipt{Finished: true, Skips: shared}, false, 3, 0},
+		"not counted":  {kept{Input: input{Choices: history.Choices{Links: true}}}, hogapi.Receipt{Finished: true, Days: identify}, true, 0, 0},
+		"no pair":      {kept{Input: input{Choices: history.Choices{Links: true}}}, hogapi.Receipt{Finished: true}, false, 0, 0},
 		"of the files": {kept{}, hogapi.Receipt{Finished: true, Days: identify}, false, 0, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -405,8 +393,8 @@ func TestSharesOfDays(t *testing.T) {
 	assert.NotEqualValues(t, oddDay, dayOf(time.Now().Add(-49*time.Hour)))
 
 	assert.True(t, (&kept{IsExact: true}).isExact())
-	assert.True(t, (&kept{IsExact: true, Links: 1, Input: input{Links: true}}).isExact())
-	assert.False(t, (&kept{IsExact: true, Input: input{Links: true}}).isExact(), "how many links there will be is not known")
+	assert.True(t, (&kept{IsExact: true, Links: 1, Input: input{Choices: history.Choices{Links: true}}}).isExact())
+	assert.False(t, (&kept{IsExact: true, Input: input{Choices: history.Choices{Links: true}}}).isExact(), "how many links there will be is not known")
 	assert.False(t, (&kept{Links: 1}).isExact())
 }
 
@@ -660,7 +648,7 @@ func TestFilesThatGrow(t *testing.T) {
 func TestMappings(t *testing.T) {
 	t.Parallel()
 	for name := range vendors {
-		in := input{Format: name, Map: []string{"event=a", "person=b", "time=c|unix"}}
+		in := input{Choices: history.Choices{Format: name, Map: []string{"event=a", "person=b", "time=c|unix"}}}
 		want := formats.MappingVersion
 		if name == "jsonl" || name == "posthog" {
 			want = 0
@@ -674,11 +662,11 @@ func TestMappings(t *testing.T) {
 // Settings that change events are another import, and others are not.
 func TestTheIDOfAnImportDependsOnItsSettings(t *testing.T) {
 	t.Parallel()
-	plain := input{Files: []string{"a.jsonl"}, Format: "mixpanel"}
+	plain := input{Files: []string{"a.jsonl"}, Choices: history.Choices{Format: "mixpanel"}}
 	ids := map[string]bool{importIDOf(plain.Files, &plain): true}
 	for _, change := range []func(*input){
-		func(in *input) { in.Zone = "UTC" }, func(in *input) { in.Groups = []string{"a=b"} }, func(in *input) { in.NoVisitor = true },
-		func(in *input) { in.LookUpIP = true }, func(in *input) { in.Leave = true }, func(in *input) { in.Drop = []string{"x"} }, func(in *input) { in.Table = "pages" },
+		func(in *input) { in.Zone = "UTC" }, func(in *input) { in.Groups = []string{"a=b"} }, func(in *input) { in.NoVisitorProfiles = true },
+		func(in *input) { in.LookUpIP = true }, func(in *input) { in.LeavePersons = true }, func(in *input) { in.Drop = []string{"x"} }, func(in *input) { in.Table = "pages" },
 	} {
 		other := plain
 		change(&other)
@@ -687,7 +675,7 @@ func TestTheIDOfAnImportDependsOnItsSettings(t *testing.T) {
 		ids[id] = true
 	}
 	ordered := plain
-	ordered.Until, ordered.Sort, ordered.Links, ordered.Sessions, ordered.Shared, ordered.MaxIDs = "2024-01-01", true, true, "30m", "first-user", "9"
+	ordered.Until, ordered.Sort, ordered.Links, ordered.Sessions, ordered.SharedDevices, ordered.MaxIDs = "2024-01-01", true, true, "30m", "first-user", "9"
 	assert.True(t, ids[importIDOf(plain.Files, &ordered)])
 }
 
@@ -702,14 +690,14 @@ func TestTablesOfVendors(t *testing.T) {
 		}
 		return events[0].Name
 	}
-	assert.Contains(t, convert(input{Format: "heap"}, row), "set --table to it")
-	assert.Equal(t, "Buy", convert(input{Format: "heap", Table: "Buy"}, row))
+	assert.Contains(t, convert(input{Choices: history.Choices{Format: "heap"}}, row), "set --table to it")
+	assert.Equal(t, "Buy", convert(input{Choices: history.Choices{Format: "heap", Table: "Buy"}}, row))
 	call := `{"id":"i","user_id":"u","timestamp":"2024-02-29 22:28:55","name":"Cart"}`
-	assert.Contains(t, convert(input{Format: "segment-warehouse"}, call), "set --table")
-	assert.Equal(t, "$screen", convert(input{Format: "segment-warehouse", Table: "screens"}, call))
+	assert.Contains(t, convert(input{Choices: history.Choices{Format: "segment-warehouse"}}, call), "set --table")
+	assert.Equal(t, "$screen", convert(input{Choices: history.Choices{Format: "segment-warehouse", Table: "screens"}}, call))
 	for want, in := range map[string]input{
-		"--table is for the formats heap and segment-warehouse": {Format: "csv", Table: "x"},
-		"--numbers is for the formats of warehouses":            {Format: "heap", Numbers: []string{"x"}},
+		"--table is for the formats heap and segment-warehouse": {Choices: history.Choices{Format: "csv", Table: "x"}},
+		"--numbers is for the formats of warehouses":            {Choices: history.Choices{Format: "heap", Numbers: []string{"x"}}},
 	} {
 		assert.ErrorContains(t, in.checkFormat(t.Context()), want)
 	}
@@ -733,7 +721,7 @@ func TestTablesAreRecognized(t *testing.T) {
 		} else {
 			require.ErrorContains(t, err, tt.want)
 		}
-		for _, in := range []input{{Format: formatByName(path)}, {Map: []string{"event=const:x", "person=session_id", "time=created_at|unix"}}} {
+		for _, in := range []input{{Choices: history.Choices{Format: formatByName(path)}}, {Choices: history.Choices{Map: []string{"event=const:x", "person=session_id", "time=created_at|unix"}}}} {
 			in.Files = []string{path}
 			require.NoError(t, in.check(t.Context()), "%s: it was said how to read it", tt.name)
 		}

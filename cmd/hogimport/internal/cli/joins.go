@@ -16,7 +16,7 @@ import (
 
 // bindLinks adds the flags that say how --links joins ids.
 func (in *input) bindLinks(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&in.Shared, "shared-devices", "", "with --links: an id that two users had before login, a `RULE`:\nalone (default), or first-user, who then has the visits of both")
+	cmd.Flags().StringVar(&in.SharedDevices, "shared-devices", "", "with --links: an id that two users had before login, a `RULE`:\nalone (default), or first-user, who then has the visits of both")
 	cmd.Flags().StringArrayVar(&in.RealIDs, "real-id", nil, "an `ID` of a person that looks like a placeholder, such as 0;\nNULL, unknown, -1 and the like are joined with no other id")
 	cmd.Flags().StringVar(&in.MaxIDs, "max-ids", "", "with --links: stop before a person of more ids than this `NUMBER`; default 1000; none for no limit")
 	cmd.Flags().StringVar(&in.memory, "memory", "", "with --links: how much memory the program may take while it joins ids, a `SIZE`;\ndefault 256MiB, for 10 million ids")
@@ -62,7 +62,7 @@ func (in *input) maxIDs() int {
 // linksOptions returns how ids are joined.
 func (in *input) linksOptions() *formats.LinksOptions {
 	return &formats.LinksOptions{
-		Memory: in.memoryBytes(), SharedDevices: formats.SharedDevices(in.Shared), MaxIDs: in.maxIDs(), RealIDs: in.RealIDs, Placeholders: in.mapping == formats.OldestMapping,
+		Memory: in.memoryBytes(), SharedDevices: formats.SharedDevices(in.SharedDevices), MaxIDs: in.maxIDs(), RealIDs: in.RealIDs, Placeholders: in.mapping == formats.OldestMapping,
 	}
 }
 
@@ -80,15 +80,15 @@ func (in *input) groups() map[string]string {
 func (in *input) checkPersons() error {
 	isVendor := in.Format == "mixpanel" || in.joinsByDefault()
 	switch rules := []string{"", string(formats.SharedDevicesAlone), string(formats.SharedDevicesFirstUser)}; {
-	case !slices.Contains(rules, in.Shared):
-		return shell.UsageError(fmt.Sprintf("--shared-devices %q is not known", in.Shared), "give alone or first-user")
+	case !slices.Contains(rules, in.SharedDevices):
+		return shell.UsageError(fmt.Sprintf("--shared-devices %q is not known", in.SharedDevices), "give alone or first-user")
 	case in.maxIDs() == 0:
 		return shell.UsageError(fmt.Sprintf("--max-ids %q is not a number of ids", in.MaxIDs), "give a number such as 1000, or none for no limit")
 	case in.memoryBytes() < 0:
 		return shell.UsageError(fmt.Sprintf("--memory %q is not enough, or not a size", in.memory), "give a size such as 512MiB or 2GiB; the least is 64MiB")
 	case len(in.Groups) > 0 && in.Format != "mixpanel":
 		return shell.UsageError("--group is for mixpanel, not for "+in.Format, "leave it out, or give --format mixpanel")
-	case in.NoVisitor && !isVendor:
+	case in.NoVisitorProfiles && !isVendor:
 		return shell.UsageError("--no-visitor-profiles is for mixpanel, segment and rudderstack, not for "+in.Format, "leave it out")
 	case in.LookUpIP && !isVendor:
 		return shell.UsageError("--look-up-ip is for mixpanel, segment and rudderstack, not for "+in.Format, "leave it out")

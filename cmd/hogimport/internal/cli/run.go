@@ -4,10 +4,10 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -20,18 +20,17 @@ import (
 	"github.com/hogapi/hogapi/history"
 )
 
+// runFlags are what a run is told, by flags or by a plan.
 type runFlags struct {
-	input     input
-	project   project
-	state     string
-	importID  string
-	rejects   string
-	rate      string
-	protocol  string
-	metrics   string
-	isAgreed  bool // --yes
-	flags     *pflag.FlagSet
-	maxOutage time.Duration
+	input    input
+	limits   history.PlanLimits // but for the memory, which the input has
+	project  project
+	state    string
+	importID string
+	plan     *planFile // nil: without one
+	metrics  string
+	isAgreed bool // --yes
+	flags    *pflag.FlagSet
 }
 
 const runHelp = `Import files: check the first records, ask once, and send them.
@@ -79,10 +78,10 @@ func (r *runFlags) bind(cmd *cobra.Command) {
 	r.flags = f
 	f.StringVar(&r.state, "state", "", "the `FOLDER` that keeps the import's position and rejects; default: hogimport-state/NAME, named after the files")
 	f.StringVar(&r.importID, "import-id", "", "the import's `NAME` in the project ($import_job_id); default: derived from the files")
-	f.StringVar(&r.rejects, "max-rejects", "1%", "stop when more is rejected: a `NUMBER`, a share such as 5%, or none for no limit; records that are left out do not count")
-	f.StringVar(&r.rate, "rate", "1000", "the most `EVENTS` per second, or none for no limit")
-	f.StringVar(&r.protocol, "protocol", "auto", "how events are sent, a `PROTOCOL`: auto, v1 or batch")
-	f.DurationVar(&r.maxOutage, "max-outage", 15*time.Minute, "stop when requests have failed for this `TIME`")
+	f.StringVar(&r.limits.MaxRejects, "max-rejects", "1%", "stop when more is rejected: a `NUMBER`, a share such as 5%, or none for no limit; records that are left out do not count")
+	f.StringVar(&r.limits.Rate, "rate", "1000", "the most `EVENTS` per second, or none for no limit")
+	f.StringVar(&r.limits.Protocol, "protocol", "auto", "how events are sent, a `PROTOCOL`: auto, v1 or batch")
+	f.StringVar(&r.limits.MaxOutage, "max-outage", "15m", "stop when requests have failed for this `TIME`")
 	f.StringVar(&r.metrics, "metrics", "", "serve the numbers of the run for Prometheus at an `ADDRESS`, such as :9464, which only this machine can reach")
 	f.BoolVar(&r.isAgreed, "yes", false, "begin without a question; required where there is no terminal.\nLocal times of Mixpanel then need --zone")
 }
@@ -96,47 +95,13 @@ func (r *runFlags) again() string {
 	return shell.Given(r.flags, names...)
 }
 
-func (r *runFlags) options(id string) (o history.Options, err error) {
-	o = history.Options{ID: id, Gate: r.input.gate()}
-	if o.MaxRejectShare, o.MaxRejects, err = rejectLimit(r.rejects); err != nil {
-		return o, err
+func (r *runFlags) options(id string) (history.Options, error) {
+	o, err := history.Plan{ID: id, Limits: r.limits}.Options()
+	if wrong, ok := errors.AsType[*hogapi.InputError](err); ok {
+		err = shell.UsageError(fmt.Sprintf("--%s %q is not allowed", wrong.Field, wrong.Value), "give "+wrong.Want)
 	}
-	switch r.rate {
-	case "none":
-		o.Rate = hogapi.RateUnlimited
-	default:
-		if o.Rate, err = strconv.Atoi(r.rate); err != nil || o.Rate < 1 {
-			return o, shell.UsageError(fmt.Sprintf("--rate %q is not a number of events", r.rate), "give a number such as 1000, or none for no limit")
-		}
-	}
-	switch r.protocol {
-	case "auto":
-	case "v1", "batch":
-		o.Delivery.Protocol = hogapi.Protocol(r.protocol)
-	default:
-		return o, shell.UsageError(fmt.Sprintf("--protocol %q is not known", r.protocol), "give auto, v1 or batch")
-	}
-	if r.maxOutage < time.Second {
-		return o, shell.UsageError("--max-outage is too short", "give a second or more, such as 15m")
-	}
-	o.Delivery.GiveUpAfter = r.maxOutage
-	o.Delivery.UnreachableAfter = min(r.maxOutage, 30*time.Second)
-	return o, nil
-}
-
-// rejectLimit reads --max-rejects: a number, a share, or no limit.
-func rejectLimit(text string) (share float64, number int64, err error) {
-	if text == "none" {
-		return -1, 0, nil
-	}
-	if percent, ok := strings.CutSuffix(text, "%"); ok {
-		if share, err = strconv.ParseFloat(percent, 64); err == nil && share > 0 && share <= 100 {
-			return share / 100, 0, nil
-		}
-	} else if number, err = strconv.ParseInt(text, 10, 64); err == nil && number > 0 {
-		return -1, number, nil
-	}
-	return 0, 0, shell.UsageError(fmt.Sprintf("--max-rejects %q is not a limit", text), "give a number such as 500, a share such as 5%, or none")
+	o.Gate = r.input.gate()
+	return *o, err
 }
 
 func (a *app) run(ctx context.Context, r *runFlags) error {

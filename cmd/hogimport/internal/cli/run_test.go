@@ -93,7 +93,7 @@ func TestWhatIsWrongBeforeTheFirstEvent(t *testing.T) {
 		"no key":               {[]string{"run", "events.jsonl", "--yes"}, []string{"POSTHOG_PROJECT_API_KEY="}, 2, "project API key is missing", "POSTHOG_PROJECT_API_KEY"},
 		"the other key":        {[]string{"run", "events.jsonl", "--yes"}, []string{"POSTHOG_PROJECT_API_KEY=phx_secret"}, 2, "this is a personal API key", "POSTHOG_PERSONAL_API_KEY"},
 		"no key file":          {[]string{"run", "events.jsonl", "--yes", "--project-key-file", "none"}, nil, 2, "the file with the key cannot be read", "give a file"},
-		"a limit":              {[]string{"run", "events.jsonl", "--yes", "--max-rejects", "many"}, nil, 2, `--max-rejects "many" is not a limit`, "5%"},
+		"a limit":              {[]string{"run", "events.jsonl", "--yes", "--max-rejects", "many"}, nil, 2, `--max-rejects "many" is not allowed`, "5%"},
 		"a rate":               {[]string{"run", "events.jsonl", "--yes", "--rate", "0"}, nil, 2, `--rate "0"`, "none"},
 		"a rate by variable":   {[]string{"run", "events.jsonl", "--yes"}, []string{"HOGIMPORT_RATE=fast"}, 2, `--rate "fast"`, "none"},
 		"a bool by variable":   {[]string{"run", "events.jsonl"}, []string{"HOGIMPORT_YES=perhaps"}, 2, "HOGIMPORT_YES", "--help"},

@@ -261,7 +261,7 @@ func zoneFault(t *mixpanel.ZoneTest, zone string) error {
 }
 
 func identityAdvice(t *mixpanel.ZoneTest, in *input) string {
-	if t == nil || t.Devices == 0 || in.Devices {
+	if t == nil || t.Devices == 0 || in.DevicePrefix {
 		return ""
 	}
 	flags := "--device-prefix --links"

@@ -22,40 +22,8 @@ import (
 // input has the files of an import and all settings that convert them to the same events again. The state
 // folder keeps it for verify, fix and undo.
 type input struct {
-	Files          []string `json:"files"` // paths or patterns
-	Format         string   `json:"format"`
-	Header         []string `json:"header,omitempty"`
-	Map            []string `json:"map,omitempty"`
-	Zone           string   `json:"zone,omitempty"`
-	GroupType      string   `json:"group_type,omitempty"`
-	Table          string   `json:"table,omitempty"`
-	Numbers        []string `json:"numbers,omitempty"` // columns
-	Devices        bool     `json:"device_prefix,omitempty"`
-	SetPolicy      string   `json:"set_policy,omitempty"`
-	Rename         []string `json:"rename,omitempty"` // OLD=NEW
-	Drop           []string `json:"drop,omitempty"`
-	RenameProperty []string `json:"rename_property,omitempty"` // OLD=NEW
-	Until          string   `json:"until,omitempty"`
-	Sort           bool     `json:"sort,omitempty"`
-	Links          bool     `json:"links,omitempty"`
-	Shared         string   `json:"shared_devices,omitempty"`
-	MaxIDs         string   `json:"max_ids,omitempty"`
-	RealIDs        []string `json:"real_ids,omitempty"`
-	Groups         []string `json:"groups,omitempty"` // property=type
-	NoVisitor      bool     `json:"no_visitor_profiles,omitempty"`
-	LookUpIP       bool     `json:"look_up_ip,omitempty"`
-	Leave          bool     `json:"leave_persons,omitempty"`
-	KeepNulls      bool     `json:"keep_nulls,omitempty"`
-	NoGoals        bool     `json:"no_goals,omitempty"`
-	NoIntraday     bool     `json:"no_intraday,omitempty"`
-	WholeKey       bool     `json:"whole_key,omitempty"`
-	Fingerprints   bool     `json:"fingerprints,omitempty"`
-	NoID           string   `json:"no_id,omitempty"` // the id of events that name no person
-	SkipNoID       bool     `json:"skip_no_id,omitempty"`
-	Named          bool     `json:"named,omitempty"` // Snowplow's columns have names
-
-	Sessions      string `json:"sessions,omitempty"`       // the silence that ends one
-	SessionsAfter string `json:"sessions_after,omitempty"` // the file of the sessions that go on
+	Files []string `json:"files"` // paths or patterns
+	history.Choices
 
 	memory  string // for the links; it changes no event
 	mapping int    // its version, of an import that has begun; 0: the newest
@@ -70,16 +38,16 @@ func (in *input) bind(cmd *cobra.Command) {
 	f.StringVar(&in.GroupType, "group-type", "", "segment, pendo: the `TYPE` of the groups, such as company")
 	f.StringVar(&in.Table, "table", "", "segment-warehouse: which table the files are of, such as screens;\nheap: the `NAME` of the event of the table, such as \"Sign Up\"")
 	f.StringSliceVar(&in.Numbers, "numbers", nil, "segment-warehouse, amplitude-warehouse, ga4-warehouse: further `COLUMNS`\nof CSV files with numbers, such as price,seats")
-	f.BoolVar(&in.Devices, "device-prefix", false, "mixpanel: write the id of a device as \"$device:ID\";\nneeded with --links where the export has such ids: check says so")
+	f.BoolVar(&in.DevicePrefix, "device-prefix", false, "mixpanel: write the id of a device as \"$device:ID\";\nneeded with --links where the export has such ids: check says so")
 	f.StringArrayVar(&in.Groups, "group", nil, "mixpanel: a property with keys of groups and the type of the groups,\n`PROPERTY=TYPE`, such as company_id=company")
-	f.BoolVar(&in.NoVisitor, "no-visitor-profiles", false, "mixpanel, segment, rudderstack: make no persons of visitors who have not logged in")
+	f.BoolVar(&in.NoVisitorProfiles, "no-visitor-profiles", false, "mixpanel, segment, rudderstack: make no persons of visitors who have not logged in")
 	f.BoolVar(&in.LookUpIP, "look-up-ip", false, "mixpanel, segment, rudderstack: let PostHog look up where addresses are today")
-	f.BoolVar(&in.Leave, "leave-persons", false, "leave the properties of today's persons as they are:\nfor a project in use, and files without groups; see the guide")
+	f.BoolVar(&in.LeavePersons, "leave-persons", false, "leave the properties of today's persons as they are:\nfor a project in use, and files without groups; see the guide")
 	f.BoolVar(&in.WholeKey, "whole-key", false, "mixpanel: make uuids of event, time, distinct_id and $insert_id,\nwhere different events share an $insert_id")
 	f.BoolVar(&in.Fingerprints, "fingerprints", false, "snowplow: make uuids of event_id and event_fingerprint,\nwhere different events share an event_id")
 	f.StringVar(&in.NoID, "no-id", "", "mixpanel: send events that name no person as those of one person, with this `ID`")
 	f.BoolVar(&in.SkipNoID, "skip-no-id", false, "mixpanel: leave out events that name no person, without a warning of check")
-	f.BoolVar(&in.Named, "named-columns", false, "snowplow: the files have a header, such as rows of atomic.events")
+	f.BoolVar(&in.NamedColumns, "named-columns", false, "snowplow: the files have a header, such as rows of atomic.events")
 	f.BoolVar(&in.NoIntraday, "no-intraday", false, "ga4: leave out events_intraday_ and events_fresh_ files of days\nthat have an events_ file too")
 	f.BoolVar(&in.NoGoals, "no-goals", false, "matomo: leave out the goals that were reached; by default each is an event")
 	f.BoolVar(&in.KeepNulls, "keep-nulls", false, "tables: NULL, null, [NULL], (null) and \\N are texts; by default they are NULLs")
@@ -229,7 +197,7 @@ func (in *input) checkFormat(ctx context.Context) error {
 		return shell.UsageError("--no-id and --skip-no-id are for mixpanel, not for "+in.Format, "leave them out")
 	case in.NoID != "" && in.SkipNoID:
 		return shell.UsageError("--no-id sends the events that --skip-no-id leaves out", "give one of the two")
-	case in.Named && in.Format != "snowplow":
+	case in.NamedColumns && in.Format != "snowplow":
 		return shell.UsageError("--named-columns is for snowplow, not for "+in.Format, "leave it out")
 	case in.NoIntraday && !in.isGA4():
 		return shell.UsageError("--no-intraday is for ga4, not for "+in.Format, "leave it out")
@@ -388,7 +356,7 @@ func (in *input) until() time.Time {
 
 // cut leaves out events at or after --until, and merges with placeholders.
 func (in *input) cut(source history.Source) history.Source {
-	if in.Leave {
+	if in.LeavePersons {
 		source = formats.LeavePersons(source)
 	}
 	if in.Format != "jsonl" && in.Format != "posthog" && in.mapping != formats.OldestMapping {

@@ -17,6 +17,7 @@ import (
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/cmd/internal/shell"
 	"github.com/hogapi/hogapi/formats"
+	"github.com/hogapi/hogapi/history"
 	"github.com/hogapi/hogapi/internal/durable"
 )
 
@@ -296,9 +297,9 @@ func importID(paths []string) string {
 func importIDOf(paths []string, in *input) string {
 	id := importID(paths)
 	reading := *in // but which records, and in which order, does not change their events
-	reading.Files, reading.Until, reading.Sort, reading.Links, reading.Shared, reading.MaxIDs = nil, "", false, false, "", ""
+	reading.Files, reading.Until, reading.Sort, reading.Links, reading.SharedDevices, reading.MaxIDs = nil, "", false, false, "", ""
 	reading.Sessions, reading.SessionsAfter = "", ""
-	if reading.differences(&input{Format: "jsonl"}) == "" {
+	if reading.differences(&input{Choices: history.Choices{Format: "jsonl"}}) == "" {
 		return id
 	}
 	text, _ := json.Marshal(reading) //nolint:errchkjson // it has texts only
@@ -309,8 +310,8 @@ func importIDOf(paths []string, in *input) string {
 // another advises how to import the files of a begun import with other flags of these names.
 func (s *state) another(names string) string {
 	const folder = "give the same flags to continue it. To import with others, give another folder with --state DIR"
-	for _, setting := range new(input).settings()[:ofEvents] {
-		if strings.Contains(names, setting.flag) {
+	for _, key := range new(history.Choices).Keys()[:ofEvents] {
+		if strings.Contains(names, "--"+key.Name) {
 			return folder + ": it is another import, and adds its events to the ones sent before. hogimport undo removes the earlier ones"
 		}
 	}
