@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"time"
 
@@ -228,24 +227,4 @@ func (r CheckReport) Cut() string {
 		cut = day
 	}
 	return cut
-}
-
-// forms are the forms of ids, tried in their order.
-var forms = []struct {
-	name string
-	of   *regexp.Regexp
-}{
-	{"none", regexp.MustCompile(`^$`)},
-	{"uuid", regexp.MustCompile(`^[0-9a-fA-F]{8}-([0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}$`)},
-	{"number", regexp.MustCompile(`^[0-9]+$`)},
-	{"e-mail", regexp.MustCompile(`^[^@\s]+@[^@\s]+\.[^@\s]+$`)},
-}
-
-func formOf(id string) string {
-	for _, f := range forms {
-		if f.of.MatchString(id) {
-			return f.name
-		}
-	}
-	return "text"
 }

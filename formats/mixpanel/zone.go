@@ -13,6 +13,7 @@ import (
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/formats/internal/record"
 	"github.com/hogapi/hogapi/history"
+	"github.com/hogapi/hogapi/internal/jsonb"
 )
 
 // ZoneTest compares the times of an export with the clock of Mixpanel's servers, which many records have too,
@@ -25,9 +26,14 @@ type ZoneTest struct {
 
 	Devices int64 // records with a distinct_id of "$device:" and an id: see Options.DevicePrefix
 
-	days map[daysOffset]int64
-	s    *converter
+	days   map[daysOffset]int64
+	fields zoneFields
+	reader record.Fields // of fields
+	visit  jsonb.Visitor // bound once
 }
+
+// zoneFields are the properties of a record that a ZoneTest compares.
+type zoneFields struct{ distinctID, isImported, time, arrived, processed []byte }
 
 // daysOffset are the live events of a day of UTC and an offset.
 type daysOffset struct {
@@ -56,27 +62,32 @@ func CheckZone(ctx context.Context, pathsOrGlobs ...string) (*ZoneTest, error) {
 
 // Add adds a record. It must not be called by two goroutines at once.
 func (t *ZoneTest) Add(raw []byte) {
-	if t.s == nil {
-		t.s, t.Offsets, t.days = newConverter(Options{}), map[time.Duration]int64{}, map[daysOffset]int64{}
+	if t.visit == nil {
+		t.Offsets, t.days = map[time.Duration]int64{}, map[daysOffset]int64{}
+		f := &t.fields
+		t.reader = record.Fields{
+			"distinct_id": &f.distinctID, "$import": &f.isImported, "time": &f.time, "$mp_api_timestamp_ms": &f.arrived, "mp_processing_time_ms": &f.processed,
+		}
+		t.visit = func(key, value []byte) { t.reader.Take(key, value) }
 	}
 	t.Records++
-	t.s.Begin()
-	if t.s.Read(raw) != nil {
+	t.fields = zoneFields{}
+	if twice, err := jsonb.ObjectWithin(raw, nil, "properties", t.visit); err != nil || twice != nil {
 		return
 	}
-	if bytes.HasPrefix(t.s.get("distinct_id"), []byte(`"`+devicePrefix)) {
+	if bytes.HasPrefix(t.fields.distinctID, []byte(`"`+devicePrefix)) {
 		t.Devices++
 	}
-	if record.IsTrue(t.s.get("$import")) {
+	if record.IsTrue(t.fields.isImported) {
 		return
 	}
-	at, err := record.UnixTime(t.s.get("time"))
+	at, err := record.UnixTime(t.fields.time)
 	if err != nil {
 		return
 	}
-	arrived, err := record.UnixTime(t.s.get("$mp_api_timestamp_ms"))
+	arrived, err := record.UnixTime(t.fields.arrived)
 	if err != nil {
-		if arrived, err = record.UnixTime(t.s.get("mp_processing_time_ms")); err != nil {
+		if arrived, err = record.UnixTime(t.fields.processed); err != nil {
 			return
 		}
 	}

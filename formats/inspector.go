@@ -1,0 +1,261 @@
+package formats
+
+import (
+	"bytes"
+	"encoding/binary"
+	"strings"
+	"sync"
+
+	"github.com/google/uuid"
+
+	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/history"
+	"github.com/hogapi/hogapi/internal/estimate"
+	"github.com/hogapi/hogapi/internal/jsonb"
+	"github.com/hogapi/hogapi/internal/wire"
+)
+
+// inspector notes facts about the records of a check.
+type inspector struct {
+	mu       sync.Mutex
+	result   CheckReport
+	kept     map[string]*int64        // becomes result.Kept
+	names    map[string]bool          // of the examples
+	kinds    map[idKind]bool          // of the examples
+	ids      estimate.Marks[struct{}] // that the vendor gave records
+	keys     keyTable[keyUse]
+	ofRecord places[keyUse] // of its keys, and of those of the objects in it
+	ofEvent  places[keyUse]
+	records  int64
+	objects  int64
+	events   int64
+	test     RecordTest // may be nil
+}
+
+// keyUse is where a key was seen last.
+type keyUse struct {
+	record, object, event int64  // their numbers
+	kept                  *int64 // nil: not counted yet
+}
+
+// idKind is how an event names its person.
+type idKind struct {
+	form   string // of the distinct id
+	hasTwo bool   // it has the id before the login too
+}
+
+func newInspector(test RecordTest) *inspector {
+	i := &inspector{
+		names: map[string]bool{}, kinds: map[idKind]bool{}, kept: map[string]*int64{}, test: test,
+		ids: estimate.Marks[struct{}]{Most: maxIDs},
+	}
+	i.result = CheckReport{IDs: map[string]int64{}, UUIDs: map[string]int64{}}
+	return i
+}
+
+const (
+	mostKept     = 1000
+	maxKeys      = 10_000
+	maxIDs       = 1_000_000
+	mostExamples = 3
+	mostKinds    = 2 // further examples for them
+	mostBefore   = 2000
+)
+
+func (i *inspector) see(record []byte, events []hogapi.Event, err error) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if i.test != nil {
+		i.test.Add(record)
+	}
+	if err != nil || len(events) == 0 {
+		return
+	}
+	i.seeID(events[0].UUID)
+	i.seeKeys(record)
+	for n := range events {
+		ev := &events[n]
+		if _, isOut := ev.Skipped(); isOut {
+			continue
+		}
+		i.result.IDs[formOf(ev.DistinctID)]++
+		i.result.UUIDs[sourceOf(ev.UUID, record)]++
+		i.seeProperties(ev)
+	}
+	ev := &events[0]
+	if _, isOut := ev.Skipped(); isOut {
+		return
+	}
+	kind := idKind{formOf(ev.DistinctID), ev.AnonymousID != "" && ev.AnonymousID != ev.DistinctID}
+	n := len(i.result.Examples)
+	if n < mostExamples && !i.names[ev.Name] || n < mostExamples+mostKinds && !i.kinds[kind] {
+		i.names[ev.Name], i.kinds[kind] = true, true
+		i.result.Examples = append(i.result.Examples, conversion(record, events))
+	}
+}
+
+// seeID notes the id that the vendor gave a record.
+func (i *inspector) seeID(id uuid.UUID) {
+	if id == uuid.Nil {
+		return
+	}
+	const mix = 0x9E3779B97F4A7C15 // so that equal changes of both halves do not cancel out
+	switch _, known, kept := i.ids.Add(binary.BigEndian.Uint64(id[:8])*mix^binary.BigEndian.Uint64(id[8:]), struct{}{}); {
+	case known:
+		i.result.DoubleIDs++
+	case !kept:
+		i.result.DoublesPart = true
+	}
+}
+
+// seeKeys notes the keys of a record, and of the objects in it: of a damaged or doubtful one, the keys before the fault.
+func (i *inspector) seeKeys(record []byte) {
+	if len(i.keys.known) > maxKeys {
+		i.keys, i.ofRecord, i.ofEvent = keyTable[keyUse]{}, nil, nil
+	}
+	i.records++
+	place := 0
+	_ = jsonb.Object(record, func(key, value []byte) {
+		i.keys.at(&i.ofRecord, place, key).record = i.records
+		place++
+		if value[0] != '{' {
+			return
+		}
+		i.objects++
+		isTwice := false
+		jsonb.Members(value[1:len(value)-1], func(key, _, _ []byte) {
+			use := i.keys.at(&i.ofRecord, place, key)
+			place++
+			if isTwice = isTwice || use.object == i.objects; !isTwice {
+				use.record, use.object = i.records, i.objects
+			}
+		})
+	})
+}
+
+// seeProperties counts the properties that are keys of the record too.
+func (i *inspector) seeProperties(ev *hogapi.Event) {
+	i.events++
+	place := 0
+	note := func(name []byte) {
+		use := i.keys.at(&i.ofEvent, place, name)
+		place++
+		if use.record != i.records || use.event == i.events || len(name) > 0 && name[0] == '$' {
+			return
+		}
+		use.event = i.events
+		if use.kept == nil {
+			use.kept = i.kept[string(name)]
+		}
+		if use.kept == nil && len(i.kept) < mostKept {
+			use.kept = new(int64)
+			i.kept[string(name)] = use.kept
+		}
+		if use.kept != nil {
+			*use.kept++
+		}
+	}
+	for name := range ev.Properties {
+		note([]byte(name))
+	}
+	_ = jsonb.Object(ev.RawProperties, func(key, _ []byte) { note(key) })
+}
+
+// sourceOf is where the uuid of an event of a record comes from.
+func sourceOf(id uuid.UUID, record []byte) string {
+	switch {
+	case id == uuid.Nil:
+		return UUIDOfContent
+	case hasUUID(record, id):
+		return UUIDOfVendor
+	}
+	return UUIDOfID
+}
+
+// hasUUID reports whether a text has a uuid, in small or capital letters.
+func hasUUID(text []byte, id uuid.UUID) bool {
+	const before, length = 8, 36 // of the first hyphen, and of all
+	var room [length]byte
+	want, _ := id.MarshalText()
+	copy(room[:], want)
+	for from := 0; ; from++ {
+		at := bytes.IndexByte(text[from:], '-')
+		if at < 0 {
+			return false
+		}
+		from += at
+		if from < before || from-before+length > len(text) || text[from-before+length-13] != '-' {
+			continue
+		}
+		if bytes.EqualFold(text[from-before:from-before+length], room[:]) {
+			return true
+		}
+	}
+}
+
+// report is the report of an import, with the facts that see has noted.
+func (i *inspector) report(check history.CheckReport) CheckReport {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	r := i.result
+	r.CheckReport, r.Kept = check, map[string]int64{}
+	for name, n := range i.kept {
+		r.Kept[name] = *n
+	}
+	if i.test != nil {
+		r.Test = i.test.String()
+	}
+	return r
+}
+
+func conversion(record []byte, events []hogapi.Event) (c Conversion) {
+	before, err := jsonb.Compact(nil, record)
+	if err != nil {
+		before = record
+	}
+	c.Before = string(bytes.ToValidUTF8(before[:min(mostBefore, len(before))], []byte("\uFFFD")))
+	for _, ev := range events {
+		line := wire.Describe(&wire.Fields{
+			Name: ev.Name, DistinctID: ev.DistinctID, Timestamp: ev.Timestamp, UUID: ev.UUID,
+			Properties: ev.Properties, RawProperties: ev.RawProperties, Set: ev.Set, SetOnce: ev.SetOnce,
+		}).Line
+		c.After = append(c.After, string(line))
+	}
+	return c
+}
+
+// formOf is the form of an id.
+func formOf(id string) string {
+	name, domain, isAddress := strings.Cut(id, "@")
+	switch {
+	case id == "":
+		return "none"
+	case isUUID(id):
+		return "uuid"
+	case strings.Trim(id, "0123456789") == "":
+		return "number"
+	case isAddress && name != "" && len(domain) > 2 && strings.Contains(domain[1:len(domain)-1], ".") && !strings.ContainsAny(domain, "@") && !strings.ContainsAny(id, " \t\n\f\r"):
+		return "e-mail"
+	}
+	return "text"
+}
+
+func isUUID(id string) bool {
+	const length = 36
+	if len(id) != length {
+		return false
+	}
+	for i := range length {
+		switch c := id[i] | 0x20; i {
+		case 8, 13, 18, 23:
+			if id[i] != '-' {
+				return false
+			}
+		default:
+			if (c < 'a' || c > 'f') && (id[i] < '0' || id[i] > '9') {
+				return false
+			}
+		}
+	}
+	return true
+}
