@@ -160,8 +160,8 @@ func WithPace(perSecond float64, burst int) Option {
 	}
 }
 
-// WithLogger sets the logger, by default none: tries and failed calls at level debug, since the caller gets the error, and
-// retries at warn, never with keys, bodies or URLs.
+// WithLogger sets the logger. By default, nothing is logged. Tries and failed calls are logged at level debug, since
+// the caller gets the error, and retries at warn, never with keys, bodies or URLs.
 func WithLogger(l *slog.Logger) Option {
 	return func(c *config) {
 		c.need(l != nil, "logger", "", "a logger, not nil; leave WithLogger out for silence")
@@ -284,7 +284,8 @@ func CallInfoFrom(ctx context.Context) (CallInfo, bool) {
 	return info, ok
 }
 
-// CallRecord is one try of a call or, with Ended, the whole call. A call that is refused before its first try has none.
+// CallRecord is one try of a call or, with Ended, the whole call. A call that is refused before its first try has no
+// record.
 type CallRecord struct {
 	CallInfo
 
@@ -297,7 +298,7 @@ type CallRecord struct {
 	Ended      bool          // the call has ended
 }
 
-// QueryCost is what the answer to a query says about its cost.
+// QueryCost is the cost of a query, from its answer.
 type QueryCost struct {
 	BytesRead  int64 // by the query
 	BudgetLeft int64 // bytes that the project's queries may read; below 0 for a debt

@@ -36,8 +36,8 @@ type CursorPage[T any] struct {
 	Results  []T     `json:"results"`
 }
 
-// CursorEnd is what NextCursor returns on the last page. It can be stored like any other cursor; a list that is asked to
-// start there refuses it.
+// CursorEnd is the result of NextCursor on the last page. It can be stored like any other cursor; a list refuses to
+// start there.
 const CursorEnd = "end"
 
 // NextCursor returns the cursor of the next page, for CursorOptions.Cursor, or [CursorEnd] on the last page. The error
@@ -49,10 +49,10 @@ func (p *CursorPage[T]) NextCursor() (string, error) {
 	return pages.CursorIn(*p.Next)
 }
 
-// ListOptions selects a part of a list that is paged by offset. Rows that are created or deleted during a walk shift the
-// others: a walk that saw fewer items than the list counts, or one twice, or whose count fell, ends with a [*PageError];
-// with Prefetch, any change of the count does. One row deleted and one created between two pages cannot be seen: where
-// that matters, choose a Limit that takes the whole list as one page.
+// ListOptions selects a part of a list that is paged by offset. Rows that are created or deleted during a walk shift
+// the others: a walk that saw fewer items than the list counts, or an item twice, or a falling count, ends with a
+// [*PageError]; with Prefetch, any change of the count does. One row deleted and one created between two pages cannot
+// be seen: where that matters, choose a Limit that takes the whole list as one page.
 type ListOptions struct {
 	Limit    int // items on a page, at most 10,000; 0 is the service's default of 100
 	Offset   int // of the first item
@@ -133,7 +133,7 @@ func walkByCursor[T any](c *Client, r request, o CursorOptions, options []CallOp
 	}
 }
 
-// pagesOf returns the request for a list, with what is wrong with its options, and the function that fetches a page: an
+// pagesOf returns the request for a list, with an error in its options, and the function that fetches a page with an
 // ordinary call. The walk checks the request once, before its first page. The caller's Reply is filled when a page is
 // delivered.
 func pagesOf[P any](c *Client, r request, options []CallOption) (request, func(context.Context, pages.Place) pages.Fetched[*P]) {
@@ -255,7 +255,7 @@ func (x *exchange) rowErrors(faults httptry.RowFaults, body []byte) (all rowErro
 	return all
 }
 
-// keepRows keeps the wanted rows of a page, and those with an error, which may be wanted.
+// keepRows keeps the wanted rows of a page, and rows with an error, which may be wanted.
 func keepRows[T any](rows []T, err error, isWanted func(*T) bool) ([]T, error) {
 	bad, isOfRows := errors.AsType[rowErrors](err)
 	kept, moved := rows[:0], rowErrors{}

@@ -202,10 +202,10 @@ func (s *RunsService) All(ctx context.Context, exportID uuid.UUID, o *RunListOpt
 	return s.walk(exportID, o, options).All(ctx)
 }
 
-// LatestFailed yields the newest run of each interval if that run failed: a failed run keeps its status after a successful
-// retry. Intervals that are exported again, or whose newest run was cancelled, are left out. The options After, Before and
-// Statuses select what is yielded; the others are refused, since the newest runs must be read first. It cannot resume, and
-// remembers each interval in about 40 bytes.
+// LatestFailed yields the newest run of each interval if that run failed: a failed run keeps its status after a
+// successful retry. Intervals that are being exported again, or with a cancelled newest run, are left out. The options
+// After, Before and Statuses select runs; the others are refused, since the newest runs must be read first. It cannot
+// resume, and remembers each interval in about 40 bytes.
 func (s *RunsService) LatestFailed(ctx context.Context, exportID uuid.UUID, o *RunListOptions, options ...CallOption) iter.Seq2[Run, error] {
 	selected := orDefault(o)
 	if refusal := selected.checkFailed(); refusal != nil {
@@ -311,10 +311,10 @@ func (s *RunsService) ended(ctx context.Context, exportID, runID uuid.UUID, opti
 	}
 }
 
-// Retry exports the time of a run again, however the run ended, as a backfill of the intervals of today's schedule, with
-// the effects of [BatchExportsService.Backfill] and its refusals, also of a run whose bounds are not those of today's
-// schedule. The old run keeps its status. Retry first reads the run, the export and earlier retries, and sends nothing if
-// that fails. It is not repeated if its outcome is unknown: [BackfillsService.Wait] takes the ticket of the
+// Retry exports the time of a run again, however the run ended, as a backfill of the intervals of today's schedule,
+// with the effects of [BatchExportsService.Backfill] and its refusals, also of a run with bounds that do not fit
+// today's schedule. The old run keeps its status. Retry first reads the run, the export and earlier retries, and sends
+// nothing if that fails. It is not repeated if its outcome is unknown: [BackfillsService.Wait] takes the ticket of the
 // [*OutcomeUnknownError] too.
 //
 // POST /batch_exports/{batch_export_id}/runs/{id}/retry/, scope batch_export:write.

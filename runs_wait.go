@@ -37,9 +37,10 @@ type WatchOptions struct {
 	// status is not over. A cancelled run without a FinishedAt is over after the time Settle.
 	Until func(Run) bool
 
-	// Settle is for backfills and retries. If no record of the backfill is found, or if its record is over and a part of
-	// the range has no run, Watch ends after this time without a change. It must be longer than the service needs to
-	// begin a run. [github.com/hogapi/hogapi/coverage.RangeOptions.Watch] says what it is for a range. The default is 2 minutes.
+	// Settle is for backfills and retries. If no record of the backfill is found, or if its record is over and a part
+	// of the range has no run, Watch ends after this time without a change. It must be longer than the service needs to
+	// begin a run. [github.com/hogapi/hogapi/coverage.RangeOptions.Watch] describes it for a range. The default is 2
+	// minutes.
 	Settle time.Duration
 
 	// Timeout ends Watch and Wait after this time with an error that matches [context.DeadlineExceeded]. The service
@@ -259,8 +260,8 @@ func (o RunListOptions) includes(r Run) bool {
 	return true
 }
 
-// Counts counts the runs of an export by the day of their creation in UTC, oldest day first, without days that have none.
-// Each run counts once, with the status at its first read; a retry is a run of its own. It reads the list in pages of 100
+// Counts counts the runs of an export by the day of their creation in UTC, oldest day first, without empty days. Each
+// run counts once, with the status at its first read; a retry is a run of its own. It reads the list in pages of 100
 // and remembers their ids, about 40 bytes each, so bound a long history with After. It refuses a Cursor. With an error
 // there are no counts.
 //

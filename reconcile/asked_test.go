@@ -54,7 +54,7 @@ func TestAnswersOfTheService(t *testing.T) {
 	}
 }
 
-// The report says what it cannot see without MD5, and the service's name of a query is cut.
+// The report says what it misses without MD5, and the service's name of a query is cut.
 func TestOlderServers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var names []any

@@ -57,7 +57,7 @@ func (c *comparison) descend(ctx context.Context, windows []Part) (differing []c
 	return slices.Concat(small, smallHours, slicesOfHours), nil
 }
 
-// changed ends the reason of a part whose answers do not fit.
+// changed ends the reason for a part with inconsistent answers.
 const changed = "it changed while it was read, or a side contradicts itself"
 
 func divide(cells []cell, most int64) (small, large []cell) {
@@ -285,7 +285,7 @@ func (c *comparison) hasRoom() bool {
 	return c.queries[0] < c.MaxQueries && c.queries[1] < c.MaxQueries
 }
 
-// selection selects parts of a side, and of the service only what the exports send.
+// selection selects parts of a side, and from the service only the events that the exports send.
 func (c *comparison) selection(side int, parts []Part) Selection {
 	s := Selection{Parts: parts, rows: c.rowsOn(side, parts)}
 	if side == ofService {

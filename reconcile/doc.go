@@ -15,13 +15,13 @@
 // differ, Compare descends: hours, slices of uuids, lists of keys. It never orders texts, since engines order them
 // differently.
 //
-// [Complete] is said only if every digest was read and every difference explained. All else has a verdict of its own:
-// [Incomplete], [CompleteWithDifferences] or [Undecided]. A destination whose every answer lies in the same way cannot be
-// found out.
+// The verdict is [Complete] only if every digest was read and every difference explained. Otherwise it is [Incomplete],
+// [CompleteWithDifferences] or [Undecided]. A destination that lies consistently in all answers cannot be detected.
 //
 // # What it costs
 //
-// [PlanFor] says queries, rows to scan and time. The service's limit of queries, which is for each API key, is kept half
-// free. The service also debits the bytes that queries read from an hourly budget of the project, which all its keys share:
-// the report says what was read and what is left, and Compare waits rather than take the last tenth.
+// [PlanFor] returns the number of queries, the rows to scan and the time. The service's limit of queries, which is for
+// each API key, is kept half free. The service also debits the bytes that queries read from an hourly budget of the
+// project, which all its keys share: the report says how much was read and how much is left, and Compare waits rather
+// than use the last tenth.
 package reconcile

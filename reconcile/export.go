@@ -36,8 +36,8 @@ type Export struct {
 	// can say, or a list that was changed. Rows that arrived before UnknownUntil and are not in the destination are then
 	// [CannotTell].
 	Unknown string `json:"unknown,omitempty"`
-	// MergesByUUID says that the table keeps one row of each uuid, the newest, as the service's Redshift tables with SUPER
-	// properties do. A row whose uuid another row has there is then [Replaced], not [Missing].
+	// MergesByUUID says that the table keeps one row of each uuid, the newest, as the service's Redshift tables with
+	// SUPER properties do. A row is then [Replaced], not [Missing], if another row there has its uuid.
 	MergesByUUID bool `json:"merges_by_uuid,omitempty"`
 	// UnknownUntil is the time up to which Unknown holds, such as that of the change. The default is always.
 	UnknownUntil time.Time `json:"unknown_until,omitzero"`
@@ -74,10 +74,10 @@ func (r Row) arrived() time.Time {
 	return r.CreatedAt
 }
 
-// ExportOf describes an export of the service for [Options]: its names of events, and by its coverage when it began, up to
-// when it has run, and which backfills sent rows by timestamp. The coverage may be nil, but then rows of an interval that was
-// not exported since a while are [Missing] as soon as the margin is over, and those before the export was created are
-// [NeverAsked]. Let the coverage begin where the comparison does: earlier backfills are not known.
+// ExportOf describes an export of the service for [Options]: its names of events and, from its coverage, when it began,
+// how far it has run, and which backfills sent rows by timestamp. Without a coverage, rows of an interval that is not
+// exported yet are [Missing] once the margin is over, and rows from before the export was created are [NeverAsked]. The
+// coverage should begin where the comparison does: earlier backfills are unknown.
 //
 // An export of another model, or one with filters, is Unknown: for filters, set Where to a condition that says the same, and
 // Unknown to "". One with a list of events is Unknown until its settings were last changed, since the service keeps no

@@ -105,8 +105,8 @@ func TestUnknownFilters(t *testing.T) {
 	assert.Equal(t, Incomplete, r.Verdict, "the row arrived after the change")
 }
 
-// A side that lags by less than the margin, or whose rows show while it is read, makes no row missing or foreign that it has
-// in the end, and no report complete that lacks a row.
+// If a side lags by less than the margin, or gets rows while it is read, no such row is missing or foreign, and no
+// report is complete that lacks a row.
 func TestSidesThatChange(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(400) {

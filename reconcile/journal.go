@@ -120,7 +120,7 @@ func lastHour(times []time.Time, now time.Time) (last []time.Time) {
 	return last
 }
 
-// read reads what an earlier process wrote. A line that a kill has torn is left out.
+// read reads the entries of an earlier process. A line that a kill has torn is left out.
 func (j *journal) read() (first entry, err error) {
 	f, err := os.Open(j.path)
 	if errors.Is(err, fs.ErrNotExist) {

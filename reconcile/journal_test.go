@@ -153,8 +153,8 @@ func TestFolders(t *testing.T) {
 	compare(t, w.service, w.there, &other)
 }
 
-// A comparison that continues hours later is still of the time, and judged by the clock, of its beginning: what is not there
-// was pending then, and rows that came meanwhile are of the next one.
+// A comparison that continues hours later keeps the range and the clock of its beginning: missing rows were pending
+// then, and rows that arrived meanwhile belong to the next comparison.
 func TestAComparisonThatContinuesLater(t *testing.T) {
 	t.Parallel()
 	w, o := killedWorld()
@@ -271,7 +271,7 @@ func TestQuestionsAreNotedFirst(t *testing.T) {
 	compare(t, w.service, w.there, o)
 }
 
-// What is read again is asked again, and not taken from the journal.
+// A second reading queries the service again, and does not use the journal.
 func TestListsAreReadAgain(t *testing.T) {
 	t.Parallel()
 	w := newWorld(1)
@@ -289,7 +289,7 @@ func TestListsAreReadAgain(t *testing.T) {
 	assert.Equal(t, Complete, r.Verdict)
 }
 
-// What ends a comparison: its context, and input that cannot be compared.
+// A comparison ends with its context, and with input that cannot be compared.
 func TestWhatEndsAComparison(t *testing.T) {
 	t.Parallel()
 	w, o := killedWorld()

@@ -39,7 +39,7 @@ type jsonLines struct {
 
 func (j *jsonLines) Name() string { return "files " + mask.OneLine(j.files.Name()) }
 
-// Rows implements [RowReader]. A line that is not a row ends it: what the file lacks is not known then.
+// Rows implements [RowReader]. A line that is not a row ends it: the missing rows are unknown then.
 func (j *jsonLines) Rows(ctx context.Context, yield func(FileRow) error) error {
 	if j.refused != nil {
 		return fmt.Errorf("%w: the files could not be listed: %w", ErrCannotTell, j.refused)

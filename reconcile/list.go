@@ -199,7 +199,7 @@ func (c *comparison) keep(side int, r Row) {
 	}
 }
 
-// readAgain reads a bucket once more whose lists do not fit its digests.
+// readAgain reads a bucket again if its lists do not fit its digests.
 func (c *comparison) readAgain(ctx context.Context, x cell) error {
 	for side := range c.sides {
 		digests, err := c.askDigest(ctx, side, []Part{x.Part}, x.by, 1)

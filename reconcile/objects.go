@@ -22,11 +22,11 @@ import (
 // Objects says how the objects that exports wrote into a bucket agree with the runs, by names, times and numbers of
 // rows alone. It is a fact for the notes of a report, and no comparison: equal numbers can be of other rows.
 type Objects struct {
-	// Intervals are the intervals whose newest run is completed and says its number of rows, and whose objects were
-	// counted. Of Agree, the objects have as many rows as the run says.
+	// Intervals counts the intervals with counted objects and a completed newest run that has a number of rows. In
+	// Agree of them, the objects have as many rows as the run.
 	Intervals int `json:"intervals"`
 	Agree     int `json:"agree"`
-	// Differ says for each other one what differs.
+	// Differ has a line for each other interval.
 	Differ []string `json:"differ"`
 	// Stale are the names of objects of an earlier run: they are older than the newest run of their interval, or not in
 	// its manifest. The service leaves them there where a later run has fewer parts, or no rows. They are files of the
@@ -245,10 +245,10 @@ func runsOf(exports []*coverage.Coverage) map[bounds][]coverage.Run {
 	return all
 }
 
-// NamedObjects returns the names below a prefix of a bucket of the objects that the completed runs of an export have
-// written, for a bucket that may not be listed: those that the manifests name, if the export bounds the size of its
-// files, else one for each run. A manifest that cannot be read is [ErrCannotTell]. Objects that no such run names are
-// not found: the report of a comparison must say so.
+// NamedObjects returns the names of the objects that the completed runs of an export have written below a prefix, for a
+// bucket without the right to list. They come from the manifests if the export bounds the size of its files; otherwise
+// each run has one. An unreadable manifest is [ErrCannotTell]. Other objects are not found, and the report of a
+// comparison must say so.
 func NamedObjects(fsys fs.FS, prefix string, e *hogapi.BatchExport, c *coverage.Coverage) (names []string, err error) {
 	config, _, _ := configs.Encode(e.Destination.Config)
 	layout, err := exported.LayoutOf(string(e.Destination.Type), string(e.Model), config)
@@ -300,7 +300,7 @@ func NamedObjects(fsys fs.FS, prefix string, e *hogapi.BatchExport, c *coverage.
 	return names, nil
 }
 
-// byKey opens an object whose key begins with a slash, which no name of a file system stands for, by its key.
+// byKey opens an object by its key if the key begins with a slash, which is not a valid name in a file system.
 type byKey struct {
 	fs.FS
 

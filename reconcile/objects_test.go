@@ -27,7 +27,7 @@ type bucket struct {
 	coverage coverage.Coverage
 }
 
-// keyedBucket has the objects whose keys begin with /events/.
+// keyedBucket has the objects with the prefix /events/.
 type keyedBucket struct{ *bucket }
 
 func (b keyedBucket) ReadKey(key string) ([]byte, error) {
@@ -85,7 +85,7 @@ func (b *bucket) check() *Objects {
 	}, &b.coverage)
 }
 
-// Objects are counted against the newest run of their interval. What an earlier run left is shown apart.
+// Objects are counted against the newest run of their interval. Leftovers of an earlier run are shown separately.
 func TestCheckObjects(t *testing.T) {
 	t.Parallel()
 	const done, failed = hogapi.RunStatusCompleted, hogapi.RunStatusFailed

@@ -26,9 +26,9 @@ type Options struct {
 	// MaxFindings bounds the rows that are named. Each takes some 500 bytes of memory. Further ones are CannotTell. The
 	// default is 200,000.
 	MaxFindings int
-	// MaxBytesRead bounds what the queries of one Compare may read of each project. Compare ends with
-	// [ErrMaxBytesRead] before a query that would pass it; with Dir, another one continues, and without it, another one
-	// begins again. The default is no limit but the budget of the project.
+	// MaxBytesRead bounds the bytes that the queries of one Compare may read from each project. Compare ends with
+	// [ErrMaxBytesRead] before a query that would exceed it. With Dir, another Compare continues; without it, another
+	// one begins again. By default, only the budget of the project is a limit.
 	MaxBytesRead int64
 	// Dir is a folder for the answers of the sides. A comparison that was killed continues from there for a day; a
 	// finished one is not used again. One comparison at a time owns it. By default nothing is kept.

@@ -136,7 +136,7 @@ func (r *Report) HTML() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// pageView is what the page shows.
+// pageView is the data of the page.
 type pageView struct {
 	*Report
 

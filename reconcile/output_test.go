@@ -70,7 +70,7 @@ func TestFilesOfAReport(t *testing.T) {
 	require.ErrorContains(t, r.WriteFiles(mine), "missing.uuids is there already and not of a report")
 }
 
-// What cannot be told is never complete: each verdict has its words.
+// An undecided comparison is never complete: each verdict has its words.
 func TestSummaries(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC)
@@ -154,7 +154,7 @@ func TestMarkOfLeftovers(t *testing.T) {
 	}
 }
 
-// A plan says what a comparison costs, and asks each side once.
+// A plan has the cost of a comparison, and queries each side once.
 func TestPlan(t *testing.T) {
 	t.Parallel()
 	w, o := killedWorld()

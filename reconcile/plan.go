@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Plan says what a comparison will cost, before it starts.
+// Plan is the cost of a comparison, before it starts.
 type Plan struct {
 	From            time.Time     `json:"from"`
 	To              time.Time     `json:"to"` // not included
@@ -24,8 +24,8 @@ func (p *Plan) String() string {
 		p.From.Format(clock), p.To.Format(clock), number(p.ServiceRows), number(p.DestinationRows), p.Queries, number(p.ScannedRows), p.Time)
 }
 
-// PlanFor counts the rows of both sides, with one query a year to each, and says what Compare with the same options will
-// cost. It does not use Options.Dir.
+// PlanFor counts the rows of both sides, with one query a year to each, and returns the cost of Compare with the same
+// options. It does not use Options.Dir.
 func PlanFor(ctx context.Context, service Service, destination Side, o *Options) (_ *Plan, err error) {
 	options, err := o.complete()
 	if err != nil {

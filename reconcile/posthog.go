@@ -49,9 +49,8 @@ const (
 // PostHogOptions are the options of [PostHog].
 type PostHogOptions struct {
 	// QueriesPerHour bounds the queries in any hour. The service's limit for an API key is 2,400. The default is 1,200,
-	// so that others keep half. All comparisons of this side, and those before in the same Options.Dir, count together,
-	// and so do two sides with one key. A
-	// query that the client repeats, since its answer did not come, counts once.
+	// so that others keep half. All comparisons of this side, and earlier ones in the same Options.Dir, share it, and
+	// so do two sides with one key. A query that the client repeats because its answer was lost counts once.
 	QueriesPerHour int
 }
 
@@ -65,9 +64,9 @@ type PostHogSide struct {
 	unfit   error // of a client that NewClient has not made: of every query
 }
 
-// PostHog returns the project of a client as a side. It is a [Service], and can be the destination too: after a move between
-// projects or regions. Copies of a key on one day count once: the service merges them at some time, in its newer events
-// table only those of one time. So a project has no [Doubled] rows except on another day.
+// PostHog returns the project of a client as a side. It is a [Service], and can be the destination too: after a move
+// between projects or regions. Copies of a key on one day count once: the service merges them at some point (in its
+// newer events table, only copies with the same time). So a project has [Doubled] rows only on different days.
 //
 // It asks by HogQL queries, which run at once and are never answered from a cache. An answer that may be cut, comes from a
 // cache or does not match its query is [ErrCannotTell]. While the service is busy, it waits.
@@ -93,7 +92,7 @@ func (s *PostHogSide) Name() string { return "PostHog project " + s.project }
 // QueriesPerHour is how often [Compare] may ask in an hour.
 func (s *PostHogSide) QueriesPerHour() int { return s.perHour }
 
-// limit bounds what further queries may read; 0: no limit.
+// limit bounds the bytes of further queries; 0 means no limit.
 func (s *PostHogSide) limit(bytes int64) {
 	if s.asker.MaxRead = bytes; bytes > 0 {
 		read, _ := s.asker.Read()

@@ -64,11 +64,12 @@ func (r *Report) Repair(destination Side) *Repair {
 // slack is the time from the arrival of a row to its storing, by which an export goes.
 const slack = 2 * time.Minute
 
-// Mark returns a copy of a coverage with what the comparison has found, for [coverage.MakePlan]. A
-// completed interval that should have sent a missing row counts as failed, and is exported again. In a table that does not
-// merge by uuid, its other rows come twice then: see Repair for a way that sends the missing rows only. Of a gap in which a
-// run may have left rows, Mark says if none of them is there: rows that arrived in it are missing, no row that the comparison
-// has listed arrived in it and is there, and no hour of it has all of its rows. Otherwise it needs coverage.RepairOptions.AcceptCopies.
+// Mark returns a copy of a coverage with the findings of the comparison, for [coverage.MakePlan]. A completed interval
+// that should have sent a missing row counts as failed, and is exported again. In a table that does not merge by uuid,
+// this duplicates its other rows: see Repair for a way to send only the missing rows. If a run may have left rows in a
+// gap, Mark tells whether the destination is free of them: rows that arrived in the gap are missing, every row of the
+// gap that was listed is missing, and no hour of it is complete. Otherwise the gap needs
+// coverage.RepairOptions.AcceptCopies.
 func (r *Report) Mark(c *coverage.Coverage) *coverage.Coverage {
 	marked := *c
 	marked.Intervals = slices.Clone(c.Intervals)

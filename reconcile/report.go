@@ -138,7 +138,7 @@ func (r *Report) finish(c *comparison) {
 	}
 }
 
-// settleUnasked takes the rows that are in the destination out of the counts of those that no export sends.
+// settleUnasked removes the rows that are in the destination from the counts of rows that no export sends.
 func (d *Day) settleUnasked() {
 	for _, class := range []Class{Filtered, NeverAsked} {
 		n := min(d.unasked, d.Counts[class])
@@ -204,7 +204,7 @@ func (s spanOfDays) Name() string {
 	return s.first + " … " + s.last
 }
 
-// spans joins neighbours whose rows are all delivered, or left out on purpose. Another day is alone.
+// spans joins adjacent days with all rows delivered, or left out on purpose. Other days stay separate.
 func (r *Report) spans() (all []spanOfDays) {
 	for i, d := range r.Days {
 		last := len(all) - 1

@@ -25,8 +25,8 @@ var (
 	ErrMaxBytesRead = queries.ErrMaxRead
 )
 
-// Side is one of the two places whose events are compared. A key is a uuid with the name of the event and the distinct id.
-// All times are UTC. One comparison calls a Side from one goroutine.
+// Side is one of the two places to compare. A key is a uuid with the name of the event and the distinct id. All times
+// are UTC. One comparison calls a Side from one goroutine.
 type Side interface {
 	// Name names the side for people, without credentials.
 	Name() string
@@ -59,7 +59,7 @@ type LeftOut struct {
 	Filtered   int64     `json:"filtered"`    // inside, but left out by the names or the filter of the exports
 }
 
-// Bucket says by what a Digest adds up.
+// Bucket is the grouping of a Digest.
 type Bucket string
 
 // The buckets.
@@ -111,7 +111,7 @@ func digits(id uuid.UUID) string { return hex.EncodeToString(id[:]) }
 // Selection says which rows are meant: the rows of any of its parts.
 type Selection struct {
 	Parts []Part `json:"parts"`
-	// UUIDs are the only uuids that are meant, if there are any. A side that has rows without a time includes those too.
+	// UUIDs, if not empty, restricts the rows to these uuids. A side that has rows without a time includes them too.
 	UUIDs []uuid.UUID `json:"uuids,omitempty"`
 	// Doubled lists only keys with more than one row a day, with the beginning of the day for their hour.
 	Doubled bool `json:"doubled,omitempty"`

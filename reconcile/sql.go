@@ -26,7 +26,7 @@ type Table struct {
 	Timeout time.Duration
 }
 
-// Dialect says what engines of SQL write differently: five expressions, each with %s for its argument.
+// Dialect has the expressions that SQL engines write differently, each with %s for its argument.
 type Dialect struct {
 	Name string
 	// Digits turns a uuid into its 32 hexadecimal digits in lower case.
@@ -130,8 +130,9 @@ func SQL(db *sql.DB, dialect Dialect, table Table) *SQLSide {
 // Name names the table.
 func (s *SQLSide) Name() string { return s.name }
 
-// Dedupe returns the statement that removes doubled rows of the project. Read it, try it on a copy, and run it yourself:
-// this package only prints it. It is empty for a dialect without one, or for a table whose columns are expressions.
+// Dedupe returns the statement that removes doubled rows of the project. Read it, try it on a copy, and run it
+// yourself: this package only prints it. It is empty for a dialect without one, or for a table with expressions as
+// columns.
 func (s *SQLSide) Dedupe() string {
 	plain := regexp.MustCompile(`^[\w".]+$`)
 	key := []string{s.table.UUID, s.table.Event, s.table.DistinctID, s.table.Timestamp}

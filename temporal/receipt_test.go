@@ -103,7 +103,7 @@ func TestDaysAreRolledUp(t *testing.T) {
 	assert.Len(t, addDays(table(2, 1), rejects), 3, "rejects without a time roll nothing up")
 }
 
-// The finest period that all rows have is that of a table. A row of rejects without a time has none.
+// A table has the finest period that all its rows have. A row of rejects without a time has no period.
 func TestPeriods(t *testing.T) {
 	for _, tt := range []struct {
 		rows []event.DayCount

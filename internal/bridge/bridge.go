@@ -1,5 +1,5 @@
-// Package bridge is the only way from a door, such as package coverage, into the root: what a door needs of a client
-// beyond its exported methods. The root sets the variables. It imports this package, so its types pass as any here.
+// Package bridge is the only way from a door, such as package coverage, into the root: for the parts of a client beyond
+// its exported methods. The root sets the variables. It imports this package, so its types pass as any here.
 package bridge
 
 import (
@@ -18,7 +18,7 @@ import (
 	"github.com/hogapi/hogapi/ops"
 )
 
-// Client is what a door needs of a client.
+// Client is the part of a client that a door uses.
 type Client interface {
 	Now() time.Time // by the client's clock
 	Asker(name string) *queries.Asker

@@ -34,7 +34,7 @@ const (
 	KindMedium = "medium"
 )
 
-// Definition is what PostHog knows about a source or a medium.
+// Definition is an entry of PostHog's table of sources and mediums.
 type Definition struct {
 	Name, Kind    string
 	Paid, Organic string // the channel of a paid visit and of others; Paid is empty without one

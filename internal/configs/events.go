@@ -6,8 +6,9 @@ import (
 	"errors"
 )
 
-// Events returns the names of the events that an export with a config and filters sends, if not all, and of those that it
-// leaves out. isAll is false if it leaves out more, or if the names cannot be read: the oldest servers return them as a text.
+// Events returns the names of the events that an export with a config and filters sends, if not all, and the names of
+// the excluded events. isAll is false if it leaves out more, or if the names cannot be read: the oldest servers return
+// them as text.
 func Events(config any, filters json.RawMessage) (include, exclude []string, isAll bool) {
 	read := func(raw json.RawMessage, list any) error {
 		return json.Unmarshal([]byte(cmp.Or(string(raw), "null")), list)

@@ -96,8 +96,8 @@ var effects = map[string]string{
 	"Workflows": "and workflows act on all others again", "HTTP": "and all others are sent again",
 }
 
-// IsObjectStore reports whether a destination keeps objects. A run of an interval replaces those of an
-// earlier run.
+// IsObjectStore reports whether a destination keeps objects. A run of an interval replaces the objects of an earlier
+// run.
 func IsObjectStore(destination string) bool { return effects[destination] == replaced }
 
 // ActsOnRows reports whether a destination acts on each row, which cannot be undone.

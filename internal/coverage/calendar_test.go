@@ -71,8 +71,8 @@ func (b boundary) next(t time.Time) time.Time {
 	return b.align(t.Add(step + 2*time.Hour))
 }
 
-// The bounds of a thousand schedules are those of PostHog's own search for gaps. Where clocks skip or repeat the hour, that
-// search does not follow the scheduler, and the model of the other tests does.
+// The bounds of a thousand schedules equal the ones in PostHog's own search for gaps. Where clocks skip or repeat an
+// hour, that search does not follow the scheduler, but the model of the other tests does.
 func TestIntervalsAreThoseOfPostHog(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 30))
 	zones := []string{"UTC", "Europe/Berlin", "America/New_York", "America/Sao_Paulo", "Asia/Kolkata", "Australia/Lord_Howe", "Africa/Cairo"}

@@ -165,7 +165,7 @@ func cut(spans, others []Span) (outside, inside []Span) {
 	return outside, inside
 }
 
-// merge returns spans in order, without empty ones, and joins those that overlap or meet.
+// merge returns spans in order, without empty ones, and joins overlapping and adjacent ones.
 func merge(spans []Span) (all []Span) {
 	for _, x := range slices.SortedFunc(slices.Values(spans), Span.compare) {
 		last := len(all) - 1

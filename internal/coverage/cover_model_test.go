@@ -11,7 +11,7 @@ import (
 	"github.com/hogapi/hogapi/internal/testevents"
 )
 
-// service is a model of what PostHog does with a backfill, from its source: products/batch_exports/backend/service.py
+// service is a model of backfills, from PostHog's source: products/batch_exports/backend/service.py
 // (align_timestamp_to_interval, unpause_batch_export), temporal/backfill_batch_export.py (get_backfill_info,
 // backfill_range, backfill_schedule) and temporal/pipeline (use_distributed_events_recent_table). Times are minutes.
 type service struct {
@@ -125,8 +125,8 @@ func (s *service) came(e modelEvent) bool {
 	return false
 }
 
-// Whatever the schedule was and is, the answer never says more than the service has done: each event that a backfill of this
-// age takes, and that lies in a part which is not named as missing, came.
+// For any schedule, past and present, the answer never claims more than the service has done: every event that a
+// backfill of this age takes was exported, unless it lies in a part named as missing.
 func TestCoverIsNeverMoreThanCame(t *testing.T) {
 	t.Parallel()
 	whole, lacking, leftOut, empty := 0, 0, 0, 0

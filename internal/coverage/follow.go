@@ -95,7 +95,7 @@ func (f *Follower[B, R]) Look(ctx context.Context) (done bool, err error) {
 // Progress returns the fraction of the range for which nothing more has to run.
 func (f *Follower[B, R]) Progress() float64 { return f.asked().Progress(f.Open) }
 
-// cover finds out what is not exported. It reads the export once, where its model or its schedule decides.
+// cover finds the parts that are not exported. It reads the export once, if its model or its schedule decides.
 func (f *Follower[B, R]) cover(ctx context.Context) error {
 	f.Open = f.asked().Cover(f.Runs.ran())
 	decides := slices.ContainsFunc(f.Open, func(p Part) bool { return p.Why != WhyRunning && p.Why != WhyIncomplete })

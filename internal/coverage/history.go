@@ -160,7 +160,7 @@ func (h History) since(t time.Time) History {
 	return History{Phases: rest, Paused: h.Paused}
 }
 
-// Notes returns what a coverage by the history cannot tell. why says why the log was not read.
+// Notes returns the limits of a coverage by the history. why says why the log was not read.
 func (h History) Notes(hasUnknown bool, why string, hasFilters bool) []string {
 	notes := []string{}
 	if !h.IsWhole {

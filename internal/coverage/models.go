@@ -79,7 +79,7 @@ func ModelOf(model, destination, query string) Model {
 	return m
 }
 
-// WhyEmpty says why a backfill of a time ran nothing in parts of it, or in all of it, and what gets the rows.
+// WhyEmpty says why a backfill of a time ran nothing in parts of it, or in all of it, and how to get the rows.
 func (m Model) WhyEmpty(whole Span, parts []Span) string {
 	text, when := "no run began, since ", "this time"
 	if len(parts) > 0 && !slices.Equal(parts, []Span{whole}) {

@@ -121,8 +121,8 @@ func (s Schedule) CheckBounds(r Range) *ops.InputError {
 	return cmp.Or(bad("Start", r.Start), bad("End", r.End))
 }
 
-// CheckRetry refuses a retry of a run whose interval is not made of intervals of the schedule: the service would export
-// other times.
+// CheckRetry refuses a retry of a run with an interval that does not fit the schedule: the service would export other
+// times.
 func (s Schedule) CheckRetry(run Span) *ops.InputError {
 	if run.Start.IsZero() || run.End.IsZero() {
 		return nil

@@ -1,5 +1,5 @@
-// Package coverage computes with the intervals of batch exports: which a schedule should have exported, what a backfill
-// exports, and which runs belong to it. It knows times and ids, and makes no calls.
+// Package coverage computes with the intervals of batch exports: which ones a schedule should have exported, which ones
+// a backfill exports, and which runs belong to it. It knows times and ids, and makes no calls.
 package coverage
 
 import (

@@ -212,7 +212,7 @@ func (l *lane) send(r *Request) (Answer, error) {
 	}
 }
 
-// try makes one try of a request, whose turn is that of an item. An error ends the sending.
+// try makes one try of a request, in the turn of an item. An error ends the sending.
 func (l *lane) try(r *Request, turn uint64) (a Answer, f fates, wait time.Duration, err error) {
 	select {
 	case <-l.s.cfg.Ready:

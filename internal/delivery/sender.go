@@ -77,7 +77,7 @@ func (s *Sender) Flush(before uint64) {
 	s.wakeLanes()
 }
 
-// Hurry ends the pace: what is left goes out as fast as the answers come.
+// Hurry ends the pace: the rest is sent as fast as the answers come.
 func (s *Sender) Hurry() { s.throttle.rush() }
 
 // Close sends everything. It returns when the lanes have ended: all items are settled, or the

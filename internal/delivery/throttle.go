@@ -151,8 +151,8 @@ func (t *throttle) admits(oldest uint64) (wait time.Duration, ok bool) {
 	return 0, true
 }
 
-// turns compares two waiting lanes by their oldest items. In an outage the lane of the newest probe comes last: its request
-// may be what fails.
+// turns compares two waiting lanes by their oldest items. In an outage the lane of the newest probe comes last: its
+// request may be the cause.
 func (t *throttle) turns(a, b uint64) int {
 	last := func(seq uint64) int {
 		if seq == t.probed && t.failures >= outageAfter {

@@ -224,7 +224,7 @@ func TestPaceAfterAnOutage(t *testing.T) {
 	})
 }
 
-// A burst that shrinks while lanes keep the pace holds none of them up: one that asked for more than a burst at once
+// A burst that shrinks while lanes keep the pace does not block a lane: one that asked for more than a burst at once
 // would wait for 292 years.
 func TestPaceWhileTheBurstShrinks(t *testing.T) {
 	t.Parallel()
@@ -272,7 +272,8 @@ func TestOneLaneKeepsThePace(t *testing.T) {
 	}
 }
 
-// What was too large sets a limit that a later answer only lowers: the batch of another lane may be an older, larger one.
+// A batch that was too large sets a limit that a later answer only lowers: the batch of another lane may be an older,
+// larger one.
 func TestTooLargeOnlyLowersTheLimit(t *testing.T) {
 	t.Parallel()
 	th := newThrottle(Limits{Lanes: 2, BatchItems: 10, BatchBytes: 10_000, LeastBatchBytes: 300}, nil)

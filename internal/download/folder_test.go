@@ -38,7 +38,8 @@ func filesIn(t *testing.T, folder string) (paths []string) {
 	return paths
 }
 
-// What an earlier call, an earlier version or somebody else has left under a part's name is begun again, and never taken for the file.
+// A file that an earlier call, an earlier version or somebody else left under a part's name is downloaded again, and
+// never used.
 func TestAPartIsBegunAgain(t *testing.T) {
 	for name, size := range map[string]string{"a part": "", "and its journal": `{"synced":7,"size":20,"etag":"\"1\""}`} {
 		t.Run(name, func(t *testing.T) {

@@ -15,8 +15,8 @@ import (
 	"github.com/hogapi/hogapi/internal/watch"
 )
 
-// Listing is what the service says about a file download whose run has completed. It lists the files one by one, after
-// the run has completed, so Files can be a part of them.
+// Listing is the service's answer about a file download with a completed run. The service lists the files one by one
+// after the run has completed, so Files can be incomplete.
 type Listing struct {
 	Files   []uuid.UUID
 	Records *int64 // nil if not known
@@ -33,9 +33,9 @@ type Gathering struct {
 // Settle is how long a list that may be a part must stay the same.
 const Settle = 3 * time.Second
 
-// Gather downloads the files of a listing, and those that the service lists later, until they have all rows of the run.
-// If the rows cannot be counted, the list must have stayed the same, without a hole in the numbers of the files. It returns the
-// last listing too.
+// Gather downloads the files of a listing, and files that the service lists later, until they have all rows of the run.
+// If the rows cannot be counted, the list must have stayed the same, without a hole in the numbers of the files. It
+// returns the last listing too.
 func (f Folder) Gather(ctx context.Context, g Gathering, listed Listing) (paths []string, last Listing, err error) {
 	for {
 		items, err := g.Items(listed.Files)
@@ -73,7 +73,7 @@ func (f Folder) Gather(ctx context.Context, g Gathering, listed Listing) (paths 
 // errWhole means that nothing is missing for sure.
 var errWhole = errors.New("the files have all rows")
 
-// lack says what is missing for sure, or errWhole. It is nil if that is not known.
+// lack returns an error for parts that are certainly missing, errWhole if nothing is missing, or nil if unknown.
 func (f Folder) lack(ctx context.Context, listed Listing, items []Item, paths []string) (lack, err error) {
 	rows, isKnown, err := countRows(f.FS, paths)
 	switch {

@@ -15,8 +15,8 @@ const (
 	sizeEnding = ".size" // of the journal of a part, which earlier versions kept
 )
 
-// part is a file under another name until it is whole. What an earlier call has left of it is begun again: nothing says which of its
-// bytes are on disk.
+// part is a file under another name until it is complete. A part of an earlier call is downloaded again: nothing says
+// which of its bytes are on disk.
 type part struct {
 	durable.File
 

@@ -70,13 +70,14 @@ type state struct {
 	Recounted *int64 `json:"recounted,omitempty"`
 }
 
-// RecentOnly is the length of an interval for which the service reads a table of recent events only, whatever the age.
+// RecentOnly is the length of an interval for which the service reads only a table of recent events, even for old
+// intervals.
 const RecentOnly = 5 * time.Minute
 
 // LongestStep is the length of the intervals of a range unless another one is asked for, and the longest.
 const LongestStep = 7 * 24 * time.Hour
 
-// WantNotRecentOnly is what is wanted instead.
+// WantNotRecentOnly is the required length instead.
 const WantNotRecentOnly = "another length than 5 minutes, for which the service reads recent events only: add or leave out a second"
 
 const (
@@ -113,8 +114,8 @@ func (r Range) end(from, to time.Time) time.Time {
 	return end
 }
 
-// Overlap returns an interval of a folder that has a part of a range and is none of the intervals of the range in steps: a
-// reader of all files would see its rows twice. A folder that cannot be read has none.
+// Overlap returns an interval of a folder that has a part of a range but is not one of the range's own intervals: a
+// reader of all files would see its rows twice. It ignores a folder that cannot be read.
 func Overlap(folder string, from, to time.Time, step time.Duration) (start, end time.Time, found bool) {
 	own := map[string]bool{}
 	for _, r := range []Range{{Step: step}, {Step: step, AvoidRecent: true}} {
@@ -164,7 +165,7 @@ func (r Range) Intervals(ctx context.Context, from, to time.Time) iter.Seq2[Inte
 	}
 }
 
-// interval returns an interval, whose files have this name.
+// interval returns an interval. The name is the base name of its files.
 func (r Range) interval(ctx context.Context, name string, start, end time.Time, room *durable.Room) (done Interval, err error) {
 	done = Interval{Start: start, End: end}
 	saved := filepath.Join(r.Path, name+stateEnding)
@@ -231,8 +232,9 @@ func (r Range) tally(done *Interval, x state) error {
 	return nil
 }
 
-// prove compares the rows of a whole interval with what the service says. Rows of a query may change while it runs, so where they
-// are not as many as were counted before, they are counted again: the rows of the files lie in between.
+// prove compares the rows of a complete interval with the service's count. Rows of a query may change while it runs: if
+// the number differs from the count before, they are counted again, and the rows of the files must lie between the two
+// counts.
 func (r Range) prove(ctx context.Context, saved string, x *state, done *Interval) (err error) {
 	switch {
 	case x.Records == nil:
@@ -262,7 +264,7 @@ func (r Range) prove(ctx context.Context, saved string, x *state, done *Interval
 		"Download them again, into another folder", before, x.Download, after, done.Written)
 }
 
-// name gives names to the files that have none. A file keeps its name when others are listed before it.
+// name gives names to the files without one. A file keeps its name when others are listed before it.
 func (r Range) name(x *state, name string, files []uuid.UUID) error {
 	x.IsComplete = false
 	if isEarlier := len(x.IDs) != len(x.Files); isEarlier && len(x.Files) == len(files) {
@@ -300,8 +302,8 @@ func (r Range) present(files []string) (paths []string, err error) {
 	return paths, nil
 }
 
-// finished returns what an interval has once its file download is over. It creates one if there is no
-// usable one, but not next to files of the last one: two file downloads may divide the rows in different ways.
+// finished returns the results of an interval once its file download is over. It creates one if there is no usable one,
+// but not next to files of the last one: two file downloads may divide the rows in different ways.
 func (r Range) finished(ctx context.Context, saved string, x *state, start, end time.Time) (found Listing, err error) {
 	if x.Download != uuid.Nil {
 		found, isGone, err := r.Wait(ctx, x.Download)

@@ -14,7 +14,7 @@ import (
 	"github.com/hogapi/hogapi/internal/durable"
 )
 
-// footerOf is a Parquet file without columns, whose footer has a schema of a few elements, and says a number of rows.
+// footerOf is a Parquet file without columns: its footer has a small schema and a number of rows.
 func footerOf(rows int64) []byte {
 	var b bytes.Buffer
 	element := "\x15\x04\x18\x05event\x25\x00\x00" // a type, a name, a repetition

@@ -1,7 +1,7 @@
 package estimate
 
 // Sample maps marks to words, as Marks does, but of more marks than Most it keeps an even share: all that end with some
-// zeros. So what the kept marks tell is true of all of them. A mark is a hash. Set Most before use.
+// zeros. So the kept marks are representative. A mark is a hash. Set Most before use.
 type Sample[Word any] struct {
 	Most int
 

@@ -9,8 +9,8 @@ import (
 	"unicode/utf8"
 )
 
-// Columns returns the columns of events that a kind of destination gets; those of file downloads are S3's. Kinds that
-// get no rows, such as HTTP, have no columns. The names of tables' columns that an older export made can differ.
+// Columns returns the columns of events that a kind of destination gets; file downloads have S3's. Kinds that do not
+// get rows, such as HTTP, have no columns. In tables that an older export made, the names can differ.
 func Columns(kind string) []string { return columns[kind] }
 
 // Kinds returns the kinds that have columns; "" stands for file downloads.
@@ -52,9 +52,9 @@ type Row struct {
 	Timestamp, Created, Inserted      time.Time
 }
 
-// AppendText adds a line with the row as a destination has it: a line of a file, or the row of a table as its engine writes it
-// as JSON (row_to_json of Postgres, an export of BigQuery to JSON, an unloading of the others). With asStored it is a row
-// of Parquet, whose properties are the stored text.
+// AppendText adds a line with the row as a destination has it: a line of a file, or the row of a table as its engine
+// writes it as JSON (row_to_json of Postgres, an export of BigQuery to JSON, an unloading of the others). With asStored
+// it is a row of Parquet, with the stored text as properties.
 //
 // Sources: pipeline/transformer.py dump_record_batch, dump_dict; utils.py JsonScalar; sql/events.py.
 func (r Row) AppendText(b []byte, kind string, asStored bool) []byte {
@@ -163,8 +163,8 @@ func object(kind string, text []byte, asStored bool) any {
 	return json.RawMessage(text)
 }
 
-// jsonb is an object as Postgres keeps and writes it, after the service has taken what it refuses out of it: NUL and
-// halves of surrogate pairs.
+// jsonb is an object as Postgres stores and writes it, after the service has removed the characters that Postgres
+// refuses: NUL and halves of surrogate pairs.
 //
 // Source: destinations/postgres_batch_export.py remove_invalid_json.
 func jsonb(text []byte) []byte {
@@ -191,8 +191,9 @@ func hasHalf(text []byte) (has bool) {
 	return has
 }
 
-// garbled is the object in a line of JSON if its text has half a surrogate pair: the service reads the text as if it were
-// Latin-1 with escapes, so it puts a question mark for each surrogate, and other letters for those outside ASCII.
+// garbled is the object in a line of JSON if its text has half a surrogate pair: the service reads the text as if it
+// were Latin-1 with escapes, so it puts a question mark for each surrogate, and wrong letters for characters outside
+// ASCII.
 //
 // Source: utils.py JsonScalar.as_py.
 func garbled(text []byte) (b []byte) {

@@ -15,7 +15,7 @@ const name = "2026-11-25T01:00:00+00:00-2026-11-25T02:00:00+00:00"
 
 var hour = exported.Interval{Start: time.Date(2026, 11, 25, 1, 0, 0, 0, time.UTC), End: time.Date(2026, 11, 25, 3, 0, 0, 0, time.FixedZone("", 3600))}
 
-// Keys are those of the service's own function for the same config.
+// Keys equal the results of the service's own function for the same config.
 func TestKeys(t *testing.T) {
 	t.Parallel()
 	for config, want := range map[string]string{
@@ -53,7 +53,7 @@ func TestKeys(t *testing.T) {
 	}
 }
 
-// The key of a manifest keeps the slash that the prefix begins with, which those of its objects lose.
+// The key of a manifest keeps the slash at the start of the prefix, but the keys of its objects lose it.
 func TestManifests(t *testing.T) {
 	t.Parallel()
 	none, ten := int64(0), int64(10)

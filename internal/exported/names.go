@@ -1,6 +1,6 @@
-// Package exported knows what batch exports and file downloads write: the names of objects, and the columns of each
-// destination. Paths of sources are in PostHog/posthog, below products/batch_exports/backend/temporal, read in November
-// 2026.
+// Package exported describes the output of batch exports and file downloads: the names of objects, and the columns of
+// each destination. Paths of sources are in PostHog/posthog, below products/batch_exports/backend/temporal, read in
+// November 2026.
 package exported
 
 import (
@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// Interval is what a run exports. A zero Start is the beginning of time.
+// Interval is the time range of a run. A zero Start is the beginning of time.
 type Interval struct{ Start, End time.Time }
 
 // Compare orders intervals by their ends.
@@ -81,7 +81,7 @@ func (l Layout) ManifestOf(keys []string) []byte {
 	return text
 }
 
-// KeysOf returns the keys that a manifest lists. A file that is not a manifest has none.
+// KeysOf returns the keys that a manifest lists. It returns nil for a file that is not a manifest.
 func KeysOf(text []byte) []string {
 	var m struct {
 		Files []string `json:"files"`

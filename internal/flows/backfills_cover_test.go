@@ -247,7 +247,8 @@ func TestWaitBelievesCoverAndNotCounts(t *testing.T) {
 	}
 }
 
-// Bounds that the service would move are refused before anything is sent, with the nearest ones and what to call instead.
+// Bounds that the service would move are refused before anything is sent, with the nearest valid ones and the method to
+// call instead.
 func TestBoundsOfAnotherScheduleAreRefused(t *testing.T) {
 	instants := func(from, to string) *hogapi.BackfillRange {
 		return &hogapi.BackfillRange{Start: hogapi.AtTime(at(from)), End: hogapi.AtTime(at(to))}

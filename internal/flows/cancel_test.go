@@ -47,7 +47,7 @@ func TestCancelWaitsForTheEndOfTheRun(t *testing.T) {
 	}
 }
 
-// A backfill joins a run that was cancelled and whose workflow goes on. What the run brings in the end counts, and no more.
+// A backfill joins a cancelled run that is still exporting. Only the rows that the run exports in the end count.
 func TestBackfillThatJoinsACancelledRun(t *testing.T) {
 	for name, tt := range map[string]struct {
 		effect   hogapitest.CancelEffect

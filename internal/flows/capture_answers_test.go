@@ -264,7 +264,8 @@ func requireEach(t *testing.T, server *hogapitest.Server, n int) {
 	require.Equal(t, n, server.Ledger().Unique())
 }
 
-// No request over capture v1 has more than 10 MiB, whatever the options allow. A batch that does not compress is halved.
+// No request over capture v1 has more than 10 MiB, even if the options allow more. A batch that does not compress is
+// halved.
 func TestSizesOfCaptureV1(t *testing.T) {
 	t.Parallel()
 	const n, each = 20, 800_000

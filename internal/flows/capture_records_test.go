@@ -21,7 +21,7 @@ import (
 	"github.com/hogapi/hogapi/ops"
 )
 
-// messageOf is the record of a message: two events, one, or none, without uuids.
+// messageOf is the record of a message: zero to two events, without uuids.
 func messageOf(i int) (record []hogapi.Event) {
 	at := hogapi.Position{Key: "queue", Offset: int64(i)}
 	if i%3 == 2 {

@@ -229,7 +229,7 @@ func TestLastSaveOfACanceledImport(t *testing.T) {
 	})
 }
 
-// everySave keeps each state that was saved: what a kill leaves there.
+// everySave keeps each saved state, as a kill would leave it.
 type everySave struct {
 	memoryCheckpoint
 

@@ -23,7 +23,7 @@ import (
 var coverageNow = time.Date(2026, 11, 26, 12, 20, 0, 0, time.UTC)
 
 // exportOf adds an hourly export of events that was created some hours ago, with a completed run for each hour except
-// those that a test leaves out, counted back from the last full hour, which is 1.
+// the ones that a test leaves out, counted back from the last full hour, which is 1.
 func exportOf(p *hogapitest.Project, hours int, x hogapitest.Export, except map[int]hogapi.RunStatus) uuid.UUID {
 	x.Created = coverageNow.Add(-time.Duration(hours) * time.Hour)
 	if x.DestinationType == "" {
@@ -258,7 +258,7 @@ func TestCoverageSinceANewerVersion(t *testing.T) {
 	}
 }
 
-// Without the activity log, what the runs do not explain is not called never scheduled.
+// Without the activity log, an interval that the runs do not explain is not called never scheduled.
 func TestCoverageWithoutTheActivityLog(t *testing.T) {
 	server := hogapitest.New(hogapitest.WithClock(func() time.Time { return coverageNow }), hogapitest.WithPersonalKey("phx_few", "batch_export:read"))
 	p := server.Project(hogapitest.DefaultProject)

@@ -147,7 +147,7 @@ func TestDestinationOfAnExport(t *testing.T) {
 	require.ErrorIs(t, err, hogapi.ErrNotFound)
 }
 
-// No server of today tests the type S3; those of E1 take "test" for an export's id.
+// No current server tests the type S3; servers of E1 read "test" as an export's id.
 func TestDestinationByAge(t *testing.T) {
 	old := hourly(hogapi.Destination{Type: destination.TypeS3, Config: destination.S3{
 		BucketName: hogapi.Set("b"), Region: hogapi.Set("r"), Prefix: hogapi.Set("p/"), AWSAccessKeyID: secret("i"), AWSSecretAccessKey: secret("k"),

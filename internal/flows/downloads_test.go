@@ -31,7 +31,7 @@ func counted(n int) hogapitest.Fault {
 	return hogapitest.Status(http.StatusOK, map[string]any{"count": n})
 }
 
-// fiveEvents is a project with five events in three weeks, none in the second, which its file downloads export.
+// fiveEvents is a project with five events in three weeks, the second one empty, which its file downloads export.
 func fiveEvents() (server *hogapitest.Server, from, to time.Time) {
 	server = hogapitest.New(hogapitest.WithTime(coverageNow), hogapitest.WithHogQLExports(), hogapitest.WithPolls(1))
 	project := server.Project(hogapitest.DefaultProject)
@@ -45,7 +45,7 @@ func fiveEvents() (server *hogapitest.Server, from, to time.Time) {
 	return server, from, to
 }
 
-// The error of a download is nil only if its files have all rows: those of the run, and of a query those that the service counts.
+// The error of a download is nil only if its files have all rows: of the run, or of a query by the service's count.
 func TestDownloadProvesItsRows(t *testing.T) {
 	tooSlow := hogapitest.Status(http.StatusBadRequest, map[string]any{"type": "validation_error", "code": "timeout_exceeded", "detail": "too slow"})
 	const unknown = -1
@@ -120,7 +120,8 @@ func TestDownloadProvesItsRows(t *testing.T) {
 	}
 }
 
-// A failure on the way is an error with what is there, and another call continues: no file is missing in a success.
+// An interrupted download returns an error and the files so far, and another call continues: success means that no file
+// is missing.
 func TestDownloadThatIsInterrupted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server, from, _ := fiveEvents()

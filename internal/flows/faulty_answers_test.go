@@ -213,8 +213,8 @@ func TestEventThatMakesTheServiceFailStops(t *testing.T) {
 	})
 }
 
-// The same on a real clock and real sockets, with an import and a Capture; and what is no poison rejects no event: a host
-// that fails for some seconds, and one that fails at random.
+// The same on a real clock and real sockets, with an import and a Capture. Failures that no event caused reject no
+// event: a host that fails for some seconds, and one that fails at random.
 func TestFailuresOfTheService(t *testing.T) {
 	t.Parallel()
 	const n = 3000

@@ -261,7 +261,7 @@ func TestRangeMakesNoIntervalOfFiveMinutes(t *testing.T) {
 	})
 }
 
-// A range whose context ends while the service has too many file downloads under way returns the cause.
+// If the context of a range ends while the service has too many file downloads under way, the range returns the cause.
 func TestRangeThatWaitsEndsWithTheCause(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server, from, to := ranged(t, hogapitest.WithFileDownloadLimit(1))

@@ -21,7 +21,8 @@ import (
 	"github.com/hogapi/hogapi/hogapitest"
 )
 
-// Files after the others belong to the same import, and those before may go. Files before or between are another import.
+// Files added after the others belong to the same import, and earlier ones may be removed. Files added before or
+// between them are another import.
 func TestImportOfFilesThatBecomeMore(t *testing.T) {
 	t.Parallel()
 	line := func(day int) string {

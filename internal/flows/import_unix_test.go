@@ -140,7 +140,7 @@ func TestPipeThatCheckHasRead(t *testing.T) {
 	assert.Empty(t, server.Calls())
 }
 
-// A record of a pipe is read once: what its reject does not have is in no file, and nothing waits for the pipe again.
+// A record of a pipe is read once: the part that its reject lacks is not in any file, and nothing reads the pipe again.
 func TestTooLargeARecordOfAPipe(t *testing.T) {
 	t.Parallel()
 	path, rejects := pipe(t), filepath.Join(t.TempDir(), "rejects.jsonl")

@@ -40,7 +40,8 @@ func keyless(n, stop int) history.Source {
 	})
 }
 
-// A uuid is derived from a position with a key only, and a reject without an identity gets none by its reject file.
+// A uuid is derived only from a position with a key, and a reject without an identity does not get one from its reject
+// file.
 func TestPositionsNeedAKey(t *testing.T) {
 	t.Parallel()
 	server, client := fake(t)

@@ -99,7 +99,8 @@ func (b *budgeted) source() history.Source {
 	})
 }
 
-// looks verifies again and again, and returns the last result and what was read, in readings of uuid, time and name of all rows.
+// looks verifies repeatedly, and returns the last result and the bytes read, in units of one reading of uuid, time and
+// name of all rows.
 func (b *budgeted) looks(t testing.TB, n int, source history.Source, before func(look int)) (history.Verification, float64) {
 	t.Helper()
 	client, dir := b.server.Client(t), t.TempDir()
@@ -117,7 +118,7 @@ func (b *budgeted) looks(t testing.TB, n int, source history.Source, before func
 	return v, float64(b.project.ReadBytes()) / float64(unit*b.rows)
 }
 
-// readSituations are what a proof reads in each situation, at most.
+// readSituations are the limits on the bytes that a proof reads in each situation.
 var readSituations = []struct {
 	name  string
 	most  float64

@@ -86,7 +86,7 @@ func TestVerifyReadsNoMoreThanItMay(t *testing.T) {
 	require.ErrorIs(t, err, hogapi.ErrInvalid)
 }
 
-// Hooks see what a query has read, and what is left.
+// Hooks see the bytes that a query has read, and the rest of the budget.
 func TestHooksSeeTheCost(t *testing.T) {
 	t.Parallel()
 	b := newBudgeted(2, 10)

@@ -35,7 +35,7 @@ func (b *brokenExport) addEvent(back int, event string) {
 	b.project.AddEvent(hogapitest.StoredEvent{UUID: uuid.New(), Event: event, DistinctID: "x", Time: at})
 }
 
-// Of a step whose backfill failed in the middle, only the intervals without a completed run are exported again.
+// If the backfill of a step failed in the middle, only the intervals without a completed run are exported again.
 func TestRepairExportsNoIntervalTwice(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBroken(t, 40, hogapitest.Export{}, map[int]hogapi.RunStatus{30: "", 29: "", 28: "", 27: "", 26: ""})
@@ -89,7 +89,7 @@ func TestRepairByTheClockOfTheService(t *testing.T) {
 	})
 }
 
-// Whatever happens to a call of a plan or a repair, an error follows, or the same end; and one backfill.
+// A failed call of a plan or a repair leads to an error or to the same result, and always to a single backfill.
 func TestRepairOverABadNetwork(t *testing.T) {
 	for name, tt := range map[string]struct {
 		fault hogapitest.Fault
@@ -237,7 +237,7 @@ func TestRepairWithoutRows(t *testing.T) {
 	})
 }
 
-// A backfill that ran nothing says nothing any more once a later run of that time has begun, whatever became of the run.
+// A backfill that ran nothing no longer counts once a later run of that time has begun, even if the run failed.
 func TestRepairAfterABackfillWithoutRows(t *testing.T) {
 	for _, status := range []hogapi.RunStatus{"", hogapi.RunStatusCancelled} {
 		synctest.Test(t, func(t *testing.T) {

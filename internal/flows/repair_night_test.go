@@ -17,10 +17,10 @@ import (
 	"github.com/hogapi/hogapi/coverage"
 )
 
-// night is a service with one hourly export of events to Databricks, whose last whole hours have no runs. It plays the
-// rules of PostHog's source without the fake: a backfill begins at the hour of the earliest timestamp in its range
-// (temporal/backfill_batch_export.py, get_backfill_info), chooses rows by their arrival, and ends as Completed; the test
-// of a destination drops the volume of its name (views/destination_tests/databricks.py, DatabricksVolumeTestStep).
+// night is a service with one hourly export of events to Databricks that lacks runs for the last full hours. It plays
+// the rules of PostHog's source without the fake: a backfill begins at the hour of the earliest timestamp in its range
+// (temporal/backfill_batch_export.py, get_backfill_info), chooses rows by their arrival, and ends as Completed; the
+// test of a destination drops the volume of its name (views/destination_tests/databricks.py, DatabricksVolumeTestStep).
 type night struct {
 	export    uuid.UUID
 	now       time.Time
@@ -131,8 +131,8 @@ func (n *night) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// In a quiet night, rows arrive late. A repair brings what a backfill brings, and says of the rest where it is: also to the
-// person who repairs again. It drops nothing.
+// On a quiet night, rows arrive late. A repair exports the rows that a backfill takes, and says where the others are,
+// also in a second repair. It drops nothing.
 func TestRepairOfAQuietNight(t *testing.T) {
 	n := &night{export: uuid.New(), now: time.Now().UTC().Truncate(time.Second), delivered: map[int]int{}, volumes: map[string]bool{"events_test": true}, backfills: []map[string]any{}}
 	for back := 8; back > 2; back-- { // six hours: in the first three only late rows arrive

@@ -323,8 +323,8 @@ func TestRepairPlanWithoutCredentials(t *testing.T) {
 	})
 }
 
-// What the destination holds after a repair is what the plan said: young gaps come whole, old ones by timestamp, and no
-// object of the export is replaced.
+// After a repair, the destination has the rows that the plan promised: all rows of young gaps, rows by timestamp of old
+// ones, and no replaced object.
 func TestRepairedRowsAreThoseOfThePlan(t *testing.T) {
 	for _, isTable := range []bool{true, false} {
 		synctest.Test(t, func(t *testing.T) {
@@ -506,7 +506,7 @@ func TestRepairStopsAtAFailure(t *testing.T) {
 	})
 }
 
-// A backfill of somebody else is waited for, and what it covers is not exported again.
+// A repair waits for somebody else's backfill, and does not export its intervals again.
 func TestRepairBesideAnotherOperator(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBroken(t, 40, hogapitest.Export{}, map[int]hogapi.RunStatus{30: "", 12: ""}, hogapitest.WithRunDelay(time.Minute))

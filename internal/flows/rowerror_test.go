@@ -151,7 +151,7 @@ func TestPageWithErrorsOfRows(t *testing.T) {
 	require.Equal(t, "2", cursor)
 }
 
-// The lines of a log whose times or levels cannot be read are neither lost nor repeated, and the walk reaches the end.
+// Log lines with an unreadable time or level are neither lost nor repeated, and the walk reaches the end.
 func TestErrorOfOneLineOfALog(t *testing.T) {
 	t.Parallel()
 	line := func(micro int, zone, level string) string {

@@ -99,7 +99,7 @@ func TestPagedSource(t *testing.T) {
 	require.ErrorContains(t, err, "the page after the start has events with a Position and others without")
 }
 
-// Pages whose rows are not in the order of their positions end the import.
+// Pages with rows out of order of their positions end the import.
 func TestPagesThatGoBack(t *testing.T) {
 	t.Parallel()
 	for text, offsets := range map[string][]int64{"an event at t@1 after t@3": {3, 1, 2}, "an event at t@2 after t@4": {1, 4, 2}, "": {1, 2, 2, 3}} {

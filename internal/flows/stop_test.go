@@ -21,7 +21,7 @@ import (
 )
 
 // A function of the caller that hangs does not keep Close or Import from returning a moment after their context has
-// ended: with an error that names it, and with each event that is open. What it does later changes nothing. On a real
+// ended: with an error that names it, and with each open event. A later result of the function is ignored. On a real
 // clock.
 func TestFunctionsThatHang(t *testing.T) {
 	t.Parallel()
@@ -144,8 +144,8 @@ func TestContextOfOnSettled(t *testing.T) {
 	require.ErrorIs(t, cause, told)
 }
 
-// An import that is cancelled lets the requests under way end and saves, so that the next run sends little again, and
-// counts what it does. With Grace -1 it cuts them. On a real clock.
+// An import that is cancelled lets the requests under way end and saves, so that the next run repeats little, and
+// counts these events. With Grace -1 it cuts the requests off. On a real clock.
 func TestGraceOfAnImport(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
@@ -214,7 +214,7 @@ func TestGraceOfAnImportInAnOutage(t *testing.T) {
 	})
 }
 
-// Close sends what a Capture holds at the pace of the host, not at its Rate. On a real clock.
+// Close sends the events in a Capture at the pace of the host, not at its Rate. On a real clock.
 func TestCloseDoesNotKeepThePace(t *testing.T) {
 	t.Parallel()
 	server := hogapitest.New()

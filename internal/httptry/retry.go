@@ -40,7 +40,7 @@ type Call struct {
 	paid int // for the newest retry, in tokens
 }
 
-// Try is one try: what came of it and, in a call, what follows.
+// Try is one try: its outcome and, in a call, the next step.
 type Try struct {
 	Status   int // 0: no answer
 	Header   http.Header
@@ -63,7 +63,7 @@ type Try struct {
 	Decision
 }
 
-// Decision says what follows a try.
+// Decision is the next step after a try.
 type Decision struct {
 	Retry   bool
 	Wait    time.Duration // before the next try

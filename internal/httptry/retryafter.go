@@ -41,7 +41,7 @@ func parseOne(value string, h http.Header, now time.Time) time.Duration {
 	return max(at.Sub(DateOr(h, now)), 0)
 }
 
-// DateOr returns the time of an answer by the server's clock, in whole seconds, or another time if the answer has none.
+// DateOr returns the time of an answer by the server's clock, in whole seconds, or another time if the answer lacks it.
 func DateOr(h http.Header, other time.Time) time.Time {
 	if date, err := http.ParseTime(h.Get("Date")); err == nil {
 		return date.UTC()

@@ -248,7 +248,7 @@ type RowFaults []RowFault
 func (f RowFaults) Error() string { return fmt.Sprintf("row %d: %v", f[0].Index, f[0].Err) }
 
 // salvage decodes again a row that could not be decoded: it leaves out the members that cannot be decoded on their own,
-// and names them. If it finds none, the row stays empty and the error is err.
+// and names them. If it finds no such member, the row stays empty and the error is err.
 func salvage[T any](raw []byte, row *T, err error) (field string, _ error) {
 	var none T
 	*row = none

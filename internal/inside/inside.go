@@ -1,4 +1,4 @@
-// Package inside has what the packages of this module know of an event and a reject beyond the fields that callers see.
+// Package inside has the fields of an event and a reject that only the packages of this module see.
 package inside
 
 import "github.com/hogapi/hogapi/internal/lines"

@@ -36,7 +36,7 @@ func (f *File) checkAborted(l *Line) error {
 		f.nth(l.Number), sign)
 }
 
-// signOfEnd says what the last line of an export that broke off is, or "".
+// signOfEnd describes the last line of an export that broke off, or returns "".
 func signOfEnd(text []byte) string {
 	switch {
 	case len(text) == 0:
@@ -50,10 +50,10 @@ func signOfEnd(text []byte) string {
 	return ""
 }
 
-// terminatedEarly is what Mixpanel writes after the last line of an export that it could not finish.
+// terminatedEarly is Mixpanel's text after the last line of an export that it could not finish.
 var terminatedEarly = []byte("terminated early")
 
-// message matches what servers, proxies and programs write in place of the rest of a file.
+// message matches the errors that servers, proxies and programs write in place of the rest of a file.
 var message = regexp.MustCompile(`(?i)^[^{",;\t]{0,60}(terminated early|time-?d? ?-?out|gateway|internal server error|connection (reset|closed|refused)|` +
 	`too many requests|rate limit|curl: \(|traceback|broken pipe|out of memory|unexpected eof)`)
 

@@ -68,7 +68,7 @@ func TestCredentials(t *testing.T) {
 	require.Empty(t, Credentials([]byte(`{"password":`)))
 }
 
-// A server that echoes a part of a composite secret, such as the key in a connection string, shows none of it.
+// An echoed part of a composite secret, such as the key in a connection string, is masked.
 func TestPartsOfCredentials(t *testing.T) {
 	const (
 		key = "c2VjcmV0LWFjY291bnQta2V5LW9mLWF6dXJl=="

@@ -1,5 +1,5 @@
-// Package narrow finds what differs between two sets that are too large to be listed: digests of parts are compared, only
-// parts that differ are listed, and a question that is too much is asked about smaller parts.
+// Package narrow finds the differences between two sets that are too large to list. It compares digests of parts, lists
+// only the parts that differ, and splits a part that is too large for one query.
 package narrow
 
 import "time"

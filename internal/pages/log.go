@@ -84,7 +84,7 @@ type logWalk[E any] struct {
 	most int            // entries on the fullest page so far: the server may have its own limit
 }
 
-// logged is an entry, or what could be read of it.
+// logged is an entry, or its readable fields.
 type logged[E any] struct {
 	entry E
 	err   error
@@ -171,8 +171,8 @@ func (w *logWalk[E]) fresh(entries []E, marks []Mark, bad RowErrors) ([]logged[E
 	return fresh, nil
 }
 
-// move starts the next page at the oldest time of this one, inclusive. An entry whose time could not be read may be at
-// that time. Without any time, move returns false.
+// move starts the next page at the oldest time of this one, inclusive. An entry with an unreadable time may be at that
+// time. Without any time, move returns false.
 func (w *logWalk[E]) move(marks []Mark) bool {
 	var oldest time.Time
 	for _, m := range marks {

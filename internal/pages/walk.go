@@ -43,8 +43,8 @@ type View[T any] struct {
 	Link  string // to the next page; empty on the last
 }
 
-// RowErrors is the error of a page that was fetched, but not all of whose rows could be read. At returns a row as it came
-// and its error, or nil for a row that was read.
+// RowErrors is the error of a fetched page with unreadable rows. At returns the raw row and its error, or nil for a
+// readable row.
 type RowErrors interface {
 	error
 	At(i int) (raw []byte, err error)

@@ -135,8 +135,8 @@ func (b *killBench) requireExact(t *testing.T, r hogapi.Receipt) {
 	testevents.RequireRejects(t, []byte(readFile(t, b.task.rejects())), b.rejects)
 }
 
-// K1. The import is killed again and again, at random moments all over it. Every run resumes where the one before ended. Only kills of
-// a real process find what it had written and not yet synced.
+// K1. The import is killed again and again, at random moments all over it. Every run resumes where the one before
+// ended. Only kills of a real process show data that was written but not yet synced.
 func TestKilledAtRandom(t *testing.T) {
 	t.Parallel()
 	kills := testevents.Sized(12, 200, 5000)

@@ -208,7 +208,7 @@ func (b *powerBench) cut(t *testing.T, seed uint64) (cuts int) {
 	return cuts
 }
 
-// tornLines counts the lines that a loss of power has cut, without those that it has left with holes.
+// tornLines counts the lines that a loss of power has cut, but not the lines with holes.
 func tornLines(file []byte) (n int) {
 	for line := range bytes.Lines(file) {
 		if !json.Valid(line) && bytes.IndexByte(line, 0) < 0 {

@@ -1,5 +1,5 @@
-// Package queries asks HogQL queries. It is the only place that knows the service's words about them: what is too much,
-// when to wait, which server is older. Each query runs at once and is never answered from a cache.
+// Package queries asks HogQL queries. It is the only place that knows the service's texts about them: a query that is
+// too large, when to wait, which server is older. Each query runs at once and is never answered from a cache.
 package queries
 
 import (
@@ -24,7 +24,7 @@ type Decoder interface {
 	Decode(ctx context.Context, body []byte) error
 }
 
-// Reply is what a call of the endpoint says besides the rows.
+// Reply is the answer of a call besides the rows.
 type Reply struct {
 	Err    error // as the caller of a query gets it; nil for a success
 	Header http.Header
@@ -38,7 +38,7 @@ type Reply struct {
 	IsUnsent     bool // no connection
 }
 
-// Server is what is known of a server and a project. All askers of a client share it.
+// Server is the state that was learned about a server and a project. All askers of a client share it.
 type Server struct {
 	mu        sync.Mutex
 	isUnnamed bool
@@ -46,7 +46,7 @@ type Server struct {
 	read      int64 // bytes
 }
 
-// Read returns how many bytes the queries of all askers have read, and what is left of the budget; nil: not known.
+// Read returns how many bytes the queries of all askers have read, and the rest of the budget, or nil if unknown.
 func (s *Server) Read() (bytes int64, left *int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -71,7 +71,7 @@ func (s *Server) forgetName() {
 // Servers are the servers of a client, by project.
 type Servers struct{ all sync.Map }
 
-// Of returns what is known of a project.
+// Of returns the state of a project.
 func (s *Servers) Of(project string) *Server {
 	server, _ := s.all.LoadOrStore(project, &Server{})
 	return server.(*Server)
@@ -92,7 +92,7 @@ type Asker struct {
 	perRow  map[int64]int64       // bytes that answers have shown, by [Size.PerRow]
 }
 
-// Size is about what a query reads.
+// Size is the estimated size of a query.
 type Size struct {
 	Rows      int64 // 0: as many bytes as the query before
 	PerRow    int64 // bytes, until an answer shows them
@@ -102,7 +102,7 @@ type Size struct {
 // PerRow returns how many bytes a row takes: as answers have shown it, or else as it was guessed.
 func (a *Asker) PerRow(guess int64) int64 { return cmp.Or(a.perRow[guess], guess) }
 
-// learn learns from what a query has read.
+// learn adjusts the estimates to the bytes that a query has read.
 func (a *Asker) learn(size Size, read int64) {
 	const enough = 1_000 // for an average
 	if size.Rows < enough || read == 0 {
@@ -114,7 +114,7 @@ func (a *Asker) learn(size Size, read int64) {
 	a.perRow[size.PerRow] = read / size.Rows
 }
 
-// Read returns how many bytes the queries have read, and the newest cost, which shows what is left.
+// Read returns how many bytes the queries have read, and the newest cost, which shows the rest of the budget.
 func (a *Asker) Read() (bytes int64, newest Cost) { return a.read, a.cost }
 
 // admit waits until the project's budget has room for a query of about so many bytes. A query that can be divided is

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// Cost is what an answer says about the bytes that queries read. The service debits them from an hourly budget of the project,
-// which all its keys share.
+// Cost is the part of an answer about the bytes that queries read. The service debits them from an hourly budget of the
+// project, which all its keys share.
 type Cost struct {
 	BytesRead  int64 // by the query
 	BudgetLeft int64 // of the project
@@ -29,7 +29,7 @@ func CostOf(header http.Header) (c Cost) {
 // ErrMaxRead is the error for a query that would read more than the caller allows.
 var ErrMaxRead = errors.New("hogapi: MaxBytesRead is reached")
 
-// budget is what is known of a project's budget.
+// budget is the known state of a project's budget.
 type budget struct {
 	left, highest int64 // bytes: now, and ever seen
 	at            time.Time

@@ -10,10 +10,10 @@ import (
 	"github.com/hogapi/hogapi/internal/httptry"
 )
 
-// Kind says what the error of a query means for the next one.
+// Kind is the meaning of an error of a query for the next one.
 type Kind uint8
 
-// The kinds. Those after Refused end within [Ask].
+// The kinds. The ones after Refused end within [Ask].
 const (
 	Failed      Kind = iota // without a known reason
 	TooMuch                 // a smaller query may succeed

@@ -42,8 +42,8 @@ func twoHundred(t *testing.T, now time.Time, options ...hogapitest.Option) (*hog
 // Ask asks a question about the events of an import with queries. It returns the result in words.
 type Ask func(ctx context.Context, client *hogapi.Client, r hogapi.Receipt) (string, error)
 
-// RequireSameAnswers requires that whatever the service answers, a question has the same result as without the fault, or one error
-// that says why at once.
+// RequireSameAnswers requires that for any answer of the service, a question has the same result as without the fault,
+// or an immediate error that says why.
 func RequireSameAnswers(t *testing.T, now time.Time, ask Ask) {
 	t.Helper()
 	said := func(status int, code, detail string) hogapitest.Fault {

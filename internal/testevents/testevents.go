@@ -229,7 +229,8 @@ func MixedLines(n int, padding string) (content string, good []uuid.UUID, reject
 	return b.String(), good, rejects
 }
 
-// RejectLines yields the lines of a reject file, except those that a crash has torn: the beginning of a later line.
+// RejectLines yields the lines of a reject file, except torn lines, which a crash left at the beginning of a later
+// line.
 func RejectLines(content []byte) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		rest := string(content)

@@ -47,7 +47,7 @@ func TestText(t *testing.T) {
 	}
 }
 
-// Uuids that end in 4 and 6 have the same sums of digits as those that end in 3 and 7. Their hashes differ.
+// Uuids that end in 4 and 6 have the same sums of digits as uuids that end in 3 and 7. Their hashes differ.
 func TestTheHashIsNotLinear(t *testing.T) {
 	t.Parallel()
 	pair := func(a, b byte) (s Sum) {
@@ -60,7 +60,7 @@ func TestTheHashIsNotLinear(t *testing.T) {
 	assert.False(t, a.IsSame(b))
 }
 
-// The numbers are those of ClickHouse; the tests with real engines compare more of them.
+// The numbers come from ClickHouse; the tests with real engines compare more of them.
 func TestCity(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]uint64{

@@ -10,11 +10,12 @@ import (
 	"github.com/hogapi/hogapi/internal/queries"
 )
 
-// The cheap reading is of uuids, times and names, whoever's events they are: the service need not read properties, which
-// are nearly all of its bytes. A cell with the receipt's sum of hashes is proven for good. Only what differs is read again
-// with the import's ID. A Verify after one that has said "complete" reads all again: events may have gone since.
+// The cheap reading has uuids, times and names of the events of all imports: the service need not read properties,
+// which are nearly all of the bytes. A cell with the receipt's sum of hashes is proven for good. Only differing cells
+// are read again with the import's ID. A Verify after one that has said "complete" reads all again: events may have
+// gone since.
 
-// proof is what later looks know of a cell.
+// proof is the knowledge about a cell for later looks.
 type proof struct {
 	Of     string    `json:"of,omitempty"`   // the digest of the receipt that is proven; empty: none
 	At     time.Time `json:"at,omitzero"`    // when it was proven
@@ -74,7 +75,7 @@ func (v *verifier) readNext(ctx context.Context, look *lookState) error {
 	return nil
 }
 
-// prove proves the cells of which a window was the last to be read: a Verify that is killed has proven what it has read.
+// prove proves the cells of which a window was the last to be read: a killed Verify keeps its proven cells.
 func (v *verifier) prove(w Window, look *lookState) {
 	for _, i := range v.open() {
 		row, all := v.table.Cells[i], look.All[i]
@@ -102,8 +103,8 @@ func (v *verifier) settleCheap(look *lookState) {
 	look.Todo = v.table.windowsOf(look.Wanted)
 }
 
-// knownWithoutID returns what the cheap reading says about a cell that differs, if that is enough for this look: too few
-// events are there, whoever's they are, or since the last reading by the import's ID fewer have come than it lacked.
+// knownWithoutID returns the result of the cheap reading for a cell that differs, if that is enough for this look:
+// there are too few events in total, or since the last reading by the import's ID fewer arrived than it lacked.
 func (v *verifier) knownWithoutID(i int, all Counts) (Counts, bool) {
 	row, p := v.table.Cells[i], v.memory.Proofs[i]
 	may := func(n int64) bool {
@@ -149,7 +150,7 @@ func (v *verifier) noteEarlier(r *Result) {
 	}
 }
 
-// keepExact remembers what the reading by the import's ID has shown, beside that of all events.
+// keepExact stores the result of the reading by the import's ID, beside the result for all events.
 func (v *verifier) keepExact() {
 	look := &v.memory.Look
 	if !v.isCheap {

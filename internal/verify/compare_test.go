@@ -572,7 +572,7 @@ func TestWaitsForWhatWasCompared(t *testing.T) {
 	}
 }
 
-// What was compared and never comes is missing once nothing more can arrive: then the wait ends.
+// An event that was compared and never arrives is missing once nothing more can arrive: then the wait ends.
 func TestTheWaitForWhatWasComparedEnds(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -133,7 +133,7 @@ func (v *verifier) countNext(ctx context.Context, look *lookState) error {
 	return nil
 }
 
-// readFirst counts the first of some windows, and returns those that are left: its halves too where it was too much.
+// readFirst counts the first of some windows, and returns the remaining ones, with its two halves if it was too large.
 func (v *verifier) readFirst(ctx context.Context, todo []Window, scope Scope) (rows []CountRow, rest []Window, err error) {
 	rows, err = v.Project.Count(ctx, scope)
 	halves, kind := scope.Halves(), queries.KindOf(err)

@@ -26,9 +26,9 @@ type slice struct {
 	ours, theirs uuidsum.Sum
 }
 
-// narrow compares the uuids of a cell with those of the source: first by sums of slices, then by lists of the slices that
-// differ. Uuids that the source does not have are foreign if they have the import's ID; among the events of all, a few are
-// asked for it, and very many are left to others, with a note.
+// narrow compares the uuids of a cell with those of the source: first by sums of slices, then by lists of the slices
+// that differ. Uuids that the source lacks are foreign if they have the import's ID. Among the events of all imports, a
+// few are checked for the ID; if there are very many, they are left to others, with a note.
 func (v *verifier) narrow(ctx context.Context, sorted *sortedItems, i int, scope Scope) (f Found, err error) {
 	row := v.table.Cells[i]
 	digits := narrow.Digits(max(row.Acknowledged+row.Unconfirmed, v.table.Seen[i].Seen))
@@ -91,7 +91,7 @@ func (v *verifier) narrow(ctx context.Context, sorted *sortedItems, i int, scope
 	return f, nil
 }
 
-// ofImport leaves those of the foreign uuids that have the import's ID.
+// ofImport keeps only the foreign uuids that have the import's ID.
 func (v *verifier) ofImport(ctx context.Context, scope Scope, isOfOthers bool, f *Found) error {
 	strangers := f.ForeignIDs
 	f.Foreign, f.ForeignIDs = 0, nil
@@ -125,7 +125,7 @@ func ending(id uuid.UUID, digits int) string {
 	return string(text[len(text)-digits:])
 }
 
-// compareSlices lists some slices, and adds what differs to f.
+// compareSlices lists some slices, and adds the differences to f.
 func (v *verifier) compareSlices(ctx context.Context, sorted *sortedItems, i int, scope Scope, group []*slice, f *Found) error {
 	var listed, counted int64
 	in := map[string]bool{}
@@ -229,7 +229,7 @@ func (s Scope) smaller() (parts []Scope) {
 	return parts
 }
 
-// listError is the error of a query in a window, in contrast to those of a disk.
+// listError is the error of a query in a window, as opposed to a disk error.
 type listError struct {
 	window Window
 	err    error
@@ -239,7 +239,7 @@ func (e *listError) Error() string { return fmt.Sprintf("%v: %v", e.window, errt
 
 func (e *listError) Unwrap() error { return e.err }
 
-// shortError says that a list does not have what was counted.
+// shortError says that a list has fewer events than were counted.
 type shortError struct{ listed, counted int64 }
 
 func (e *shortError) Error() string { return shorter(e.listed, e.counted) }

@@ -189,7 +189,7 @@ const (
 		"  min(toTimeZone(timestamp, 'UTC')) AS first_time, max(toTimeZone(timestamp, 'UTC')) AS last_time" + events
 	listUUIDs = "SELECT toString(uuid) AS uuid_text" + events +
 		"\n  AND event = {one_event} AND toString(uuid) > {after_id}\nGROUP BY uuid_text ORDER BY uuid_text LIMIT 10000"
-	// The texts with a scope: what it adds comes after the window.
+	// The texts with a scope, which adds its condition after the window.
 	allEvents = "\nFROM events\nWHERE " + bounds
 	countAll  = "SELECT " + dayOfEvent + " AS utc_day, event AS event_name, count() AS copies, uniqExact(uuid) AS uuids" +
 		allEvents + "\nGROUP BY utc_day, event_name ORDER BY utc_day, event_name LIMIT 50000"
@@ -224,7 +224,7 @@ func inWindow(text string, w Window) queries.Query {
 }
 
 // CountEvents counts the events with a timestamp in [from, until), of whole seconds, and with one of the included
-// names, if there are some, and none of the excluded ones.
+// names, if any are given, and without the excluded ones.
 func CountEvents(from, until time.Time, include, exclude []string) queries.Query {
 	q := inWindow(countEvents, Window{from, until})
 	if len(include) > 0 {

@@ -44,7 +44,7 @@ func AppendEvent(b []byte, ev *event.Event) ([]byte, error) {
 	return b, err
 }
 
-// ReadEvent reads what AppendEvent has written. The event shares the bytes of data.
+// ReadEvent reads the output of AppendEvent. The event shares the bytes of data.
 func ReadEvent(data []byte, ev *event.Event) error {
 	k, err := ReadKept(data)
 	if err != nil {

@@ -45,7 +45,7 @@ const (
 	ProtocolV1                      // capture v1
 )
 
-// RulesOf returns the rules of a protocol. ProtocolAuto has none of its own: a check does not ask the server.
+// RulesOf returns the rules of a protocol. ProtocolAuto has no rules of its own: a check does not ask the server.
 func RulesOf(p event.Protocol) Protocol {
 	return map[event.Protocol]Protocol{event.ProtocolV1: ProtocolV1, event.ProtocolBatch: ProtocolBatch}[p]
 }
@@ -219,8 +219,9 @@ func isIdentity(name string) bool {
 	return isMerge(name) || name == EventGroupIdentify || name == "$set"
 }
 
-// suspectIDs are the placeholders in place of ids, by length, in any case and with or without blanks around them: those of
-// capture v1, and those that public reports found as ids of users (langfuse#12358, PostHog/posthog#876 and #12008, n8n#5093).
+// suspectIDs are the placeholders in place of ids, by length, in any case and with or without blanks around them: the
+// list of capture v1, and values that public reports found as ids of users (langfuse#12358, PostHog/posthog#876 and
+// #12008, n8n#5093).
 var suspectIDs = func() (byLength [64][]string) {
 	for _, id := range []string{
 		"0", "anonymous", "anonymous-user", "backend", "distinct_id", "distinctid", "email", "false", "guest",
@@ -236,7 +237,7 @@ var suspectIDs = func() (byLength [64][]string) {
 	return byLength
 }()
 
-// IsPlaceholder reports whether an id stands for no id: many visitors have it, and none is a person.
+// IsPlaceholder reports whether an id stands for a missing id: many visitors have it, so it does not identify a person.
 func IsPlaceholder(id string) bool {
 	if last := len(id) - 1; last > 0 && (id[0] == '"' || id[0] == '\'') && id[0] == id[last] {
 		id = id[1:last]

@@ -38,8 +38,8 @@ func (d *Identity) Named() bool { return d.named }
 // AllowKeyless makes Check accept positions without a Key, as imports that older releases have begun had them.
 func (d *Identity) AllowKeyless() { d.keyless = true }
 
-// Check refuses an event that would be stored twice if sent twice, and one with a position without a Key: at
-// Offset 0, such a position is none. It is safe for concurrent use.
+// Check refuses an event that would be stored twice if sent twice, and one with a position without a Key: at Offset 0,
+// such a position is empty. It is safe for concurrent use.
 func (d *Identity) Check(id uuid.UUID, at event.Position) *event.Error {
 	switch {
 	case id != uuid.Nil:
@@ -60,7 +60,7 @@ func (d *Identity) Assign(out *Encoded, at event.Position, n uint64) {
 	}
 }
 
-// SetUUID sets the derived uuid of an event that has none.
+// SetUUID sets the derived uuid of an event without one.
 func (e *Encoded) SetUUID(id uuid.UUID) {
 	e.UUID = id
 	putUUID(e.Wire, id)

@@ -28,7 +28,7 @@ func TestIdentity(t *testing.T) {
 	assert.Equal(t, "a4ddf1ca-85b4-5719-9d2c-e68505655282", a.At(p, 0).String(), "past imports must stay resumable: this value never changes")
 }
 
-// A position needs a key: at offset 0, a position without one would be none.
+// A position needs a key: at offset 0, a position without one would be empty.
 func TestIdentityNeedsAKey(t *testing.T) {
 	own, keyless, keyed := uuid.MustParse("461fc531-6209-5996-b1b1-a8aa997a6516"), event.Position{Offset: 7}, event.Position{Key: "q"}
 	old := NewIdentity("old")

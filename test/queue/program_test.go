@@ -40,7 +40,7 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// message is a message of the queue, which makes some events, or none.
+// message is a message of the queue, with zero or more events.
 type message struct{ N, Events int }
 
 // recordOf returns the events of a message, without uuids. Their Origin is the message.
@@ -57,7 +57,7 @@ func recordOf(m message, origin, position hogapi.Position) (record []hogapi.Even
 	return record
 }
 
-// program reads the queue. Each message is delivered to it at least twice: it acknowledges none that it sees first.
+// program reads the queue. Each message is delivered to it at least twice: it does not acknowledge the first delivery.
 type program struct {
 	messages jetstream.Consumer
 	client   *hogapi.Client
@@ -166,7 +166,7 @@ func (p *program) settled(upTo hogapi.Position) {
 	}
 }
 
-// putBack ends the Capture with what it holds, and puts the open events back into another one, one by one.
+// putBack ends the Capture with its open events, and puts them into another one, one by one.
 func (p *program) putBack(ctx context.Context, capture *hogapi.Capture, all []jetstream.Msg) (*hogapi.Capture, error) {
 	ended, cancel := context.WithCancel(ctx)
 	cancel()

@@ -91,7 +91,7 @@ func killed(t *testing.T, kind string, service *hogapitest.Server) {
 	t.Logf("%d messages, %d events, %d rows, %d kills", n, want, ledger.Len(), kills())
 }
 
-// filled starts a server with a stream of n messages, which make one event, two or none.
+// filled starts a server with a stream of n messages, with zero to two events each.
 func filled(t *testing.T, n int) (url string, messages jetstream.Consumer, events int) {
 	t.Helper()
 	host, err := server.NewServer(&server.Options{Host: "127.0.0.1", Port: -1, JetStream: true, StoreDir: t.TempDir(), NoSigs: true, NoLog: true})

@@ -158,8 +158,8 @@ func TestReconcileBucket(t *testing.T) {
 	e.run("DROP DATABASE lake_there")
 }
 
-// Objects that are cut, deleted or replaced while they are read, and those that may not be listed or read: each is named,
-// and no row is called missing.
+// Objects that are cut, deleted or replaced during the reading, and objects that may not be listed or read: each is
+// named, and no row is called missing.
 func TestReconcileBucketFaults(t *testing.T) {
 	e := newEngine(t)
 	_, service := newHogQL(t, e, "faulty")

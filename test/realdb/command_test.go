@@ -42,7 +42,7 @@ func buildCommand(t *testing.T, server *hogapitest.Server) *command {
 	return c
 }
 
-// run runs the program, and returns its exit code and what it printed. No secret is in it.
+// run runs the program, and returns its exit code and output. The output must not have a secret.
 func (c *command) run(env []string, args ...string) (code int, printed string) {
 	c.t.Helper()
 	ctx, cancel := context.WithTimeout(c.t.Context(), 5*time.Minute)
@@ -70,8 +70,8 @@ type exported struct {
 	Timestamp  time.Time `parquet:"timestamp,timestamp(microsecond)"`
 }
 
-// The program compares a project with a strict S3: with rights to list and without, and it says what is wrong with keys, bucket
-// and network.
+// The program compares a project with a strict S3: with rights to list and without, and it explains errors of keys,
+// bucket and network.
 func TestReconcileCommandWithBucket(t *testing.T) {
 	s := startStore(t)
 	s.addReader()

@@ -19,8 +19,9 @@ import (
 	"github.com/hogapi/hogapi/reconcile"
 )
 
-// A run of the service failed after it had written some of 100 rows into a Postgres. Without a yes, a repair adds nothing to
-// them, unless a comparison shows that none is there. After a yes, the comparison's statement removes what came twice.
+// A run of the service failed after it had written some of 100 rows into a Postgres. Without a yes, a repair adds
+// nothing to them, unless a comparison shows that the table has no such row. After a yes, the comparison's statement
+// removes the duplicates.
 func TestRepairAfterAPartInPostgres(t *testing.T) {
 	e, db := newEngine(t), startPostgres(t)
 	for _, there := range []int{60, 0} {
@@ -109,8 +110,8 @@ func TestRepairAfterAPartInPostgres(t *testing.T) {
 // engineOfStatement is the engine that a paragraph before a statement begins with.
 var engineOfStatement = regexp.MustCompile(`^\*\*(\w+)\*\*`)
 
-// The statements of docs/exports.md leave one row of each key and day. Those for Postgres run as they are. ClickHouse runs the
-// queries of those for engines with QUALIFY that are not here.
+// The statements of docs/exports.md leave one row of each key and day. Postgres runs its statements as they are. For
+// engines with QUALIFY that are not available here, ClickHouse runs the queries.
 func TestStatementsOfTheDocs(t *testing.T) {
 	text, err := os.ReadFile("../../docs/exports.md")
 	require.NoError(t, err)

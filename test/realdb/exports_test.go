@@ -21,8 +21,8 @@ import (
 	rows "github.com/hogapi/hogapi/internal/exported"
 )
 
-// The histories are of an hourly export. The rows are chosen by SQL as the service chooses them: those of the schedule and of
-// young backfills by inserted_at, those of old backfills by timestamp.
+// The histories are of an hourly export. The rows are chosen by SQL as the service chooses them: by inserted_at for the
+// schedule and young backfills, by timestamp for old backfills.
 
 var (
 	historyEnd   = time.Date(2026, 11, 26, 12, 20, 0, 0, time.UTC)

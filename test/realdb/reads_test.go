@@ -36,8 +36,8 @@ var tables = map[string]string{
 		"PARTITION BY toYYYYMM(timestamp) ORDER BY (project, toDate(timestamp), event, cityHash64(distinct_id), timestamp, uuid)",
 }
 
-// The reading of uuid, time and name costs what the meter of the fake says, within a fifth, by both keys of the table. That by
-// a property of the legacy table costs the texts of all properties.
+// The reading of uuid, time and name costs as much as the meter of the fake says, within a fifth, by both keys of the
+// table. The reading by a property of the legacy table costs the texts of all properties.
 func TestBytesThatAreRead(t *testing.T) {
 	e := newEngine(t)
 	const n, property = 200_000, 700

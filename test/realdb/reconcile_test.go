@@ -68,7 +68,7 @@ func (r *clickhouseRows) Next(dest []driver.Value) error {
 	return nil
 }
 
-// hogql is a client whose HogQL queries a ClickHouse answers, word for word. It keeps the texts.
+// hogql is a client with a ClickHouse that answers its HogQL queries unchanged. It keeps the texts.
 type hogql struct {
 	http.RoundTripper
 
@@ -113,7 +113,7 @@ func (h *hogql) RoundTrip(r *http.Request) (*http.Response, error) {
 	}, err
 }
 
-// newHogQL makes a project whose events are a table of the ClickHouse, with times in another zone than UTC.
+// newHogQL makes a project with a table of the ClickHouse as its events, with times in another zone than UTC.
 func newHogQL(t *testing.T, e *engine, name string) (*hogql, *reconcile.PostHogSide) {
 	t.Helper()
 	e.run("CREATE DATABASE IF NOT EXISTS " + name)

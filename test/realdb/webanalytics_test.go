@@ -327,7 +327,7 @@ SELECT assumeNotNull(session) AS id, min(timestamp) AS start, max(timestamp) AS 
 	uniqExactIf(uuid, is_view) AS views, uniqExactIf(uuid, is_view OR event = '$autocapture') AS acts
 FROM %[1]s.events FINAL WHERE bitAnd(bitShiftRight(session, 76), 15) = 7 GROUP BY id`
 
-// shownSQL gives what web analytics shows, a row for each fact.
+// shownSQL returns the numbers of web analytics, a row for each fact.
 func shownSQL() string {
 	return `WITH shown AS (
 	WITH arrayMap(x -> lower(nullIf(nullIf(x, ''), 'null')), [touch.1, touch.2, touch.3]) AS low, low[1] AS source, low[2] AS medium, low[3] AS campaign,
@@ -364,7 +364,7 @@ func numberOf(t *testing.T, v any) int64 {
 	return int64(math.Round(n))
 }
 
-// What check predicts is what a real ClickHouse makes of the imported events, and what a simple model says.
+// The prediction of check equals the results of a real ClickHouse for the imported events, and of a simple model.
 func TestWebAnalyticsIsPredicted(t *testing.T) {
 	newEngine(t)
 	for seed := range testevents.Sized[uint64](1, 2, 10) {
