@@ -96,8 +96,8 @@ func (s *BackfillsService) Watch(ctx context.Context, ticket *BackfillTicket, o 
 		return pages.Failed[*BackfillState](err)
 	}
 	t := *ticket
-	return watch.Follow(ctx, w.Pace, t.name(), func() watch.Look[BackfillState] {
-		return newFollower(s.client, t, w, options).look
+	return watch.Follow(ctx, w.Pace, t.name(), func() watch.Poll[BackfillState] {
+		return newFollower(s.client, t, w, options).poll
 	})
 }
 
@@ -194,8 +194,8 @@ func newFollower(c *Client, t BackfillTicket, o looks, options []CallOption) *fo
 	}, runs, o.Settle), t.ExportID, o.until}
 }
 
-func (f *follower) look(ctx context.Context) (seen watch.Sight[BackfillState], err error) {
-	done, err := f.Look(ctx)
+func (f *follower) poll(ctx context.Context) (seen watch.Observation[BackfillState], err error) {
+	done, err := f.Poll(ctx)
 	if errors.Is(err, coverage.ErrFull) {
 		err = fmt.Errorf("hogapi: backfill of export %s has more than %d intervals: start and follow it in parts", f.exportID, f.Runs.Most)
 	}
@@ -203,7 +203,7 @@ func (f *follower) look(ctx context.Context) (seen watch.Sight[BackfillState], e
 		return seen, err
 	}
 	state := f.state(done)
-	seen = watch.Sight[BackfillState]{State: state, Text: state.String(), Changed: f.Runs.Changed, Done: done}
+	seen = watch.Observation[BackfillState]{State: state, Text: state.String(), Changed: f.Runs.Changed, Done: done}
 	f.Runs.Changed = false
 	return seen, nil
 }

@@ -119,7 +119,7 @@ type request struct {
 	location *string                // if not nil, a redirect is the expected answer, and its target is stored here
 	minTry   time.Duration          // the least time limit of a try, even if the client's is shorter
 
-	tooMuchIsFinal bool // a try that took too long is not repeated, since the caller will ask for less
+	noRetryIfSlow bool // a try that took too long is not repeated, since the caller will ask for less
 }
 
 // endpoint returns the request of an operation. The ids fill the {parameters} of its path.
@@ -253,7 +253,7 @@ func (c *Client) prepare(ctx context.Context, r request, cfg callConfig, apiPath
 	}
 	target := outgoing.URL(c.core.api, apiPath+"/"+c.project+r.path, r.query, cfg.query)
 	if slices.Contains(blockingRefreshes, target.Query().Get("refresh")) {
-		r.minTry, r.tooMuchIsFinal = max(r.minTry, refreshTry), true
+		r.minTry, r.noRetryIfSlow = max(r.minTry, refreshTry), true
 	}
 	x := &exchange{core: c.core, request: r, project: c.project, started: time.Now(), Try: &httptry.Try{}}
 	if ctx.Err() != nil {
@@ -282,7 +282,7 @@ func (c *Client) prepare(ctx context.Context, r request, cfg callConfig, apiPath
 		Plan:   httptry.Plan{Origin: httptry.OriginOf(target), Timeout: max(c.core.clients.TryAPI, r.minTry)},
 		Client: c.core.clients.API(), Policy: c.core.retry, Tokens: &c.core.tokens,
 		Method: r.op.Method, URL: target.String(), Header: header, Body: body,
-		Once: r.op.Replay == endpoints.Never, TooMuchIsFinal: r.tooMuchIsFinal, TakesLocation: r.location != nil,
+		Once: r.op.Replay == endpoints.Never, NoRetryIfSlow: r.noRetryIfSlow, TakesLocation: r.location != nil,
 		Keys: keys, Now: c.core.now,
 		Mark: func(ctx context.Context, try int) context.Context { return r.info(try).in(ctx) }, Tried: x.observeTry,
 	}

@@ -59,7 +59,7 @@ func (c *Capture) Enqueue(ctx context.Context, events ...Event) error {
 		return err
 	}
 	if ctx.Err() != nil {
-		return engine.NotTaken(ctx)
+		return engine.Refused(ctx)
 	}
 	return c.enqueue(ctx, events, true)
 }
@@ -164,7 +164,7 @@ func (c *core) handler(h RejectHandler) func(context.Context, *engine.Reject) er
 	}
 	if own, ok := h.(interface{ RejectFile() *engine.Rejects }); ok {
 		return func(_ context.Context, r *engine.Reject) error {
-			return stateFileError(own.RejectFile().AddAlone(r))
+			return stateFileError(own.RejectFile().AppendOnce(r))
 		}
 	}
 	return func(ctx context.Context, r *engine.Reject) error {

@@ -93,10 +93,10 @@ type Tuning struct {
 const (
 	moment             = 700 * time.Millisecond // for requests under way, once the sending of a Capture has stopped
 	defaultRate        = 1000
-	mostLanes          = 64
-	mostBatchBytes     = 18 << 20 // of the 20 MiB that the service takes
-	mostPlainV1        = 9 << 20  // of the 10 MiB that capture v1 takes; a compressed body may have 50 MiB unpacked
-	mostBatchEvents    = 10_000
+	maxLanes           = 64
+	maxBatchBytes      = 18 << 20 // of the 20 MiB that the service takes
+	maxPlainV1         = 9 << 20  // of the 10 MiB that capture v1 takes; a compressed body may have 50 MiB unpacked
+	maxBatchEvents     = 10_000
 	unpacedInFlight    = 32_768
 	unpacedBatch       = 5000 // events of a batch if answers take long
 	defaultBatchEvents = 1000
@@ -139,12 +139,12 @@ func (o CaptureOptions) limits() (l delivery.Limits, room delivery.Held) {
 	} else {
 		l.Rate = cmp.Or(o.Rate, defaultRate)
 		room.Events = cmp.Or(d.MaxInFlight, max(2*min(l.Rate, unpacedInFlight/2), 10))
-		l.MostBatchItems = cmp.Or(d.MaxBatchEvents, mostBatchEvents)
+		l.MostBatchItems = cmp.Or(d.MaxBatchEvents, maxBatchEvents)
 		// The burst is a quarter of a second's events: over ten seconds the rate stays within 2.5 %.
 		l.BatchItems = min(l.BatchItems, max(l.Rate/4, 1))
 	}
 	if d.Compression == CompressionNone && d.Protocol != ProtocolBatch {
-		l.BatchBytes = min(l.BatchBytes, mostPlainV1)
+		l.BatchBytes = min(l.BatchBytes, maxPlainV1)
 	}
 	return l, room
 }
@@ -181,9 +181,9 @@ func (o CaptureOptions) check(op Op, c *core, project string) error {
 		bridge.CheckImportID(op, "CaptureOptions.ID", o.ID), o.Gate.check(op),
 		refused(op, outgoing.Negative(map[string]int{"Delivery.MaxInFlight": d.MaxInFlight, "Delivery.MaxTries": d.MaxTries})),
 		refused(op, outgoing.Durations(map[string]time.Duration{"Delivery.Linger": d.Linger})),
-		refused(op, outgoing.Within("Delivery.Lanes", d.Lanes, 1, mostLanes)),
-		refused(op, outgoing.Within("Delivery.MaxBatchEvents", d.MaxBatchEvents, 1, mostBatchEvents)),
-		refused(op, outgoing.Within("Delivery.MaxBatchBytes", d.MaxBatchBytes, wire.MaxEventBytes, mostBatchBytes)), // at least the largest event
+		refused(op, outgoing.Within("Delivery.Lanes", d.Lanes, 1, maxLanes)),
+		refused(op, outgoing.Within("Delivery.MaxBatchEvents", d.MaxBatchEvents, 1, maxBatchEvents)),
+		refused(op, outgoing.Within("Delivery.MaxBatchBytes", d.MaxBatchBytes, wire.MaxEventBytes, maxBatchBytes)), // at least the largest event
 		refused(op, outgoing.Within("Delivery.MaxBytes", d.MaxBytes, wire.MaxEventBytes, math.MaxInt)))
 }
 
@@ -218,11 +218,11 @@ type GateOptions struct {
 	// PersonPolicy controls $set in old events, which could overwrite newer values of a person. The default is
 	// PersonPolicyKeep.
 	PersonPolicy PersonPolicy
-	// NoHeatmaps sends events without heatmap data: it removes $heatmap_data and renames $prev_pageview_pathname
+	// StripHeatmaps sends events without heatmap data: it removes $heatmap_data and renames $prev_pageview_pathname
 	// to import_prev_pageview_pathname. With such data, the service adds rows to its heatmaps each time an event
 	// is sent, so an event that is sent twice counts twice there. The default is false: the data is sent, and the
 	// receipt has a warning.
-	NoHeatmaps bool
+	StripHeatmaps bool
 	// AllowMergeDangerously allows the event $merge_dangerously, which permanently merges persons of today, even
 	// identified ones. The default is false.
 	AllowMergeDangerously bool
@@ -252,7 +252,7 @@ func (o GateOptions) check(op Op) error {
 
 func (o GateOptions) rules(p wire.Protocol, now func() time.Time) wire.Rules {
 	return wire.Rules{
-		MinAge: o.MinAge, PersonPolicy: wire.PersonPolicy(o.PersonPolicy), StripHeatmaps: o.NoHeatmaps,
+		MinAge: o.MinAge, PersonPolicy: wire.PersonPolicy(o.PersonPolicy), StripHeatmaps: o.StripHeatmaps,
 		AllowMergeDangerously: o.AllowMergeDangerously, Protocol: p, Now: now,
 	}
 }

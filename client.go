@@ -143,7 +143,7 @@ func (c *Client) Do(ctx context.Context, r Request, out any, options ...CallOpti
 	}
 	call := request{op: row, path: row.Path, query: r.Query, body: r.Body}
 	if r.Path == queryPath {
-		call.minTry, call.tooMuchIsFinal = queryTry, true
+		call.minTry, call.noRetryIfSlow = queryTry, true
 	}
 	return c.call(ctx, call, out, options...)
 }

@@ -234,7 +234,7 @@ func testEvent() Event {
 // The options reach the gate.
 func TestGateOptions(t *testing.T) {
 	now := func() time.Time { return testTime }
-	got := GateOptions{MinAge: -1, PersonPolicy: PersonPolicyStrip, NoHeatmaps: true, AllowMergeDangerously: true}.rules(wire.ProtocolV1, now)
+	got := GateOptions{MinAge: -1, PersonPolicy: PersonPolicyStrip, StripHeatmaps: true, AllowMergeDangerously: true}.rules(wire.ProtocolV1, now)
 	require.NotNil(t, got.Now)
 	got.Now = nil
 	assert.Equal(t, wire.Rules{

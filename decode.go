@@ -35,7 +35,7 @@ func (x *exchange) finish(ctx context.Context, out any) error {
 	if x.OK {
 		return x.read(ctx, out)
 	}
-	if x.op.Method == http.MethodDelete && x.MayHaveBefore && x.SaysGone() {
+	if x.op.Method == http.MethodDelete && x.MayHaveActedBefore && x.SaysGone() {
 		return nil // an earlier try has deleted it, and its answer was lost
 	}
 	err := error(x.transportError(x.Err, x.EverSent))
@@ -43,7 +43,7 @@ func (x *exchange) finish(ctx context.Context, out any) error {
 		err = x.apiError()
 	}
 	err = x.Explain(ctx, err)
-	if x.MayHave {
+	if x.MayHaveActed {
 		err = x.unlessRepeatable(err, x.SaysDone())
 	}
 	return err

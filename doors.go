@@ -155,7 +155,7 @@ func (c *Client) asker(name string) *queries.Asker {
 func (c *Client) sendQuery(ctx context.Context, body any, answer queries.Decoder) queries.Reply {
 	var reply Reply
 	r := endpoint(ops.Query)
-	r.body, r.minTry, r.tooMuchIsFinal = body, queryTry, true
+	r.body, r.minTry, r.noRetryIfSlow = body, queryTry, true
 	err := c.call(ctx, r, answer, WithReply(&reply))
 	q := queries.Reply{Err: err, Header: reply.Header}
 	if api, ok := errors.AsType[*APIError](err); ok {

@@ -168,7 +168,7 @@ func (e *OutcomeUnknownError) Error() string {
 	if e.Done {
 		what = "it was carried out, but its answer could not be read"
 	}
-	return fmt.Sprintf("hogapi: %s: %s: %s: %s", e.name(), what, endpoints.Look(e.Op), errtext.Within(e.name(), e.Err))
+	return fmt.Sprintf("hogapi: %s: %s: %s: %s", e.name(), what, endpoints.CheckAdvice(e.Op), errtext.WithoutOp(e.name(), e.Err))
 }
 
 func (e *OutcomeUnknownError) Unwrap() error { return e.Err }
@@ -196,7 +196,7 @@ func (e *PageError) Error() string {
 	case e.Offset > 0:
 		where = fmt.Sprintf("offset %d", e.Offset)
 	}
-	return fmt.Sprintf("hogapi: %s: page %d: %s; resume at %s", e.Op, e.Page, errtext.Within(e.Op, e.Err), where)
+	return fmt.Sprintf("hogapi: %s: page %d: %s; resume at %s", e.Op, e.Page, errtext.WithoutOp(e.Op, e.Err), where)
 }
 
 func (e *PageError) Unwrap() error { return e.Err }

@@ -81,7 +81,7 @@ func (s *FileDownloadsService) transfer(id, file uuid.UUID, state *DownloadState
 				*state, next = DownloadState{}, "start again with an empty writer"
 			}
 			const op = ops.FileDownloadsDownload
-			return errtext.Errorf("%s: file %s: %v; %s [%d tries]", op, file, errtext.Within(op, err), next, have.Tries)
+			return errtext.Errorf("%s: file %s: %v; %s [%d tries]", op, file, errtext.WithoutOp(op, err), next, have.Tries)
 		},
 		Changed: errFileChanged, Retry: c.retry, Idle: c.clients.TryAPI,
 	}

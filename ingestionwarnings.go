@@ -96,8 +96,8 @@ type IngestionWarningListOptions struct {
 
 const (
 	warningsKept = 90 * 24 * time.Hour
-	mostWarnings = 500 // that one call can list
-	mostSamples  = 50
+	maxWarnings  = 500 // that one call can list
+	maxSamples   = 50
 )
 
 func (o IngestionWarningListOptions) check() *InputError {
@@ -105,12 +105,12 @@ func (o IngestionWarningListOptions) check() *InputError {
 		outgoing.MisspeltIfSet("Severity", o.Severity, warningSeverities),
 		outgoing.If(o.Ordering != "" && !isKnown(o.Ordering, warningOrderings), "Ordering", string(o.Ordering), "count or last_seen"),
 		outgoing.Reversed("Until", o.Until, "Since", o.Since),
-		outgoing.Within("Samples", o.Samples, 1, mostSamples),
+		outgoing.Within("Samples", o.Samples, 1, maxSamples),
 	)
 }
 
 func (o IngestionWarningListOptions) query(now time.Time) url.Values {
-	q := url.Values{"limit": {strconv.Itoa(mostWarnings)}}
+	q := url.Values{"limit": {strconv.Itoa(maxWarnings)}}
 	outgoing.SetText(q, "type", o.Type)
 	outgoing.SetText(q, "category", o.Category)
 	outgoing.SetText(q, "severity", string(o.Severity))
@@ -148,7 +148,7 @@ func (s *IngestionWarningsService) List(
 	if err != nil {
 		return nil, err
 	}
-	if len(*list) >= mostWarnings {
+	if len(*list) >= maxWarnings {
 		return *list, errtext.Errorf("%s: %v: it has %d warnings, the most that the service gives: narrow Since and Until, Type or Category",
 			ops.IngestionWarningsList, ErrListCut, len(*list))
 	}

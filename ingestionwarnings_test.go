@@ -66,11 +66,11 @@ func TestIngestionWarnings(t *testing.T) {
 // A list of the most warnings that the service gives may lack some.
 func TestIngestionWarningsThatMayBeCut(t *testing.T) {
 	client, mock := newTestClient(t)
-	for _, n := range []int{mostWarnings - 1, mostWarnings} {
+	for _, n := range []int{maxWarnings - 1, maxWarnings} {
 		rows := strings.TrimSuffix(strings.Repeat(`{"type":"t","category":"c","severity":"info","count":1},`, n), ",")
 		mock.RegisterResponder("GET", `=~/ingestion_warnings_v2/`, httpmock.NewStringResponder(200, "["+rows+"]"))
 		list, err := client.IngestionWarnings.List(t.Context(), nil)
 		assert.Len(t, list, n)
-		assert.Equal(t, n == mostWarnings, errors.Is(err, ErrListCut))
+		assert.Equal(t, n == maxWarnings, errors.Is(err, ErrListCut))
 	}
 }

@@ -511,7 +511,7 @@ func TestFollowingHoldsABoundedNumberOfRuns(t *testing.T) {
 	require.NoError(t, err)
 	f := newFollower(client, ticket, o, nil)
 	f.Runs.Most = 3
-	_, err = f.look(t.Context())
+	_, err = f.poll(t.Context())
 	require.ErrorContains(t, err, "more than 3 intervals: start and follow it in parts")
 	require.Len(t, f.Runs.Sorted(), 4)
 }

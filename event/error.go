@@ -48,7 +48,7 @@ func (e *Error) Fault() string {
 	b.AddIf(e.Value != "", " %s", strconv.QuoteToGraphic(e.Value))
 	b.AddIf(e.Want != "", ": want %s", mask.OneLine(e.Want))
 	if e.Err != nil {
-		b.Add(": %s", errtext.Bare(e.Err))
+		b.Add(": %s", errtext.WithoutPrefix(e.Err))
 	}
 	return b.String()
 }

@@ -42,6 +42,6 @@ func (s Stats) String() string {
 	b.AddIf(s.Unconfirmed > 0, "unconfirmed %d, ", s.Unconfirmed)
 	b.AddIf(s.Skipped > 0, "skipped %d, ", s.Skipped)
 	b.Add("pending %d, resent %d", s.Pending, s.Resent)
-	b.AddIf(s.LastError != nil, "; failing since %s: %v", s.FailingSince.UTC().Format(time.TimeOnly+" UTC"), errtext.Bare(s.LastError))
+	b.AddIf(s.LastError != nil, "; failing since %s: %v", s.FailingSince.UTC().Format(time.TimeOnly+" UTC"), errtext.WithoutPrefix(s.LastError))
 	return b.String()
 }

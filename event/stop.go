@@ -92,8 +92,8 @@ func (e *StopError) text(remedy string) string {
 	}
 	b.Add("hogapi: %s: %s", what, e.Reason)
 	b.AddIf(e.Status != 0, " (status %d)", e.Status)
-	b.AddIf(e.Err != nil, ": %s", strings.TrimSuffix(fmt.Sprint(errtext.Bare(e.Err)), "."))
-	b.AddIf(e.Failure != nil, "; the last error: %v", errtext.Bare(e.Failure))
+	b.AddIf(e.Err != nil, ": %s", strings.TrimSuffix(fmt.Sprint(errtext.WithoutPrefix(e.Err)), "."))
+	b.AddIf(e.Failure != nil, "; the last error: %v", errtext.WithoutPrefix(e.Failure))
 	b.AddIf(!e.FailingSince.IsZero(), "; failing since %s", e.FailingSince.UTC().Format(time.RFC3339))
 	b.AddIf(remedy != "", "; %s", remedy)
 	b.AddIf(e.RetryAfter > 0, "; the service asks to wait %v", e.RetryAfter)
@@ -164,7 +164,7 @@ func (e *UnsettledError) Error() string {
 	case isCanceled:
 		b.Add("%s; ", strings.TrimPrefix(stop.text(""), "hogapi: "))
 	case e.Err != nil:
-		b.Add("%v; ", errtext.Bare(e.Err))
+		b.Add("%v; ", errtext.WithoutPrefix(e.Err))
 	}
 	sent := e.Count - e.NeverSent
 	b.Add("%d events are unsettled", e.Count)

@@ -15,7 +15,7 @@ const (
 	WarningKeyUnchecked   Warning = "key_not_checked"      // it could not be found out whether the service knows the project key
 	WarningProtocol       Warning = "protocol_unknown"     // the server's answer does not say which protocol it takes
 	WarningHeatmap        Warning = "heatmap_data"         // the service adds heatmap rows at every send
-	WarningHeatmapStrip   Warning = "heatmap_stripped"     // the event is sent without its heatmap data
+	WarningStripHeatmaps  Warning = "heatmap_stripped"     // the event is sent without its heatmap data
 	WarningAIEvent        Warning = "ai_event"             // $ai_…: a lane and a budget of its own
 	WarningException      Warning = "exception_event"      // $exception: goes to error tracking
 	WarningFlagCalled     Warning = "flag_called_event"    // $feature_flag_called: most properties and repeats are removed
@@ -56,8 +56,8 @@ var advice = map[Warning]string{
 	WarningAllSkipped:     "every record was left out: check that the files are of the format that reads them, and the mapping",
 	WarningKeyUnchecked:   "check in the app that events arrive",
 	WarningProtocol:       "events go to /batch/; set Delivery.Protocol if the server has capture v1",
-	WarningHeatmap:        "the service adds heatmap rows at every send; set Gate.NoHeatmaps to send the events without",
-	WarningHeatmapStrip:   "sent without heatmap data, as Gate.NoHeatmaps says",
+	WarningHeatmap:        "the service adds heatmap rows at every send; set Gate.StripHeatmaps to send the events without",
+	WarningStripHeatmaps:  "sent without heatmap data, as Gate.StripHeatmaps says",
 	WarningAIEvent:        "the service may drop AI events after accepting them, and stores their long texts elsewhere; counts may miss them",
 	WarningException:      "exceptions go to error tracking, which has a quota of its own and can alert people; counts may miss them",
 	WarningFlagCalled:     "the service removes most properties of these events, and drops repeated ones; counts miss them",

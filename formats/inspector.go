@@ -54,12 +54,12 @@ func newInspector(test RecordTest) *inspector {
 }
 
 const (
-	mostKept     = 1000
-	maxKeys      = 10_000
-	maxIDs       = 1_000_000
-	mostExamples = 3
-	mostKinds    = 2 // further examples for them
-	mostBefore   = 2000
+	maxKept     = 1000
+	maxKeys     = 10_000
+	maxIDs      = 1_000_000
+	maxExamples = 3
+	maxKinds    = 2 // further examples for them
+	maxBefore   = 2000
 )
 
 func (i *inspector) see(record []byte, events []hogapi.Event, err error) {
@@ -88,7 +88,7 @@ func (i *inspector) see(record []byte, events []hogapi.Event, err error) {
 	}
 	kind := idKind{formOf(ev.DistinctID), ev.AnonymousID != "" && ev.AnonymousID != ev.DistinctID}
 	n := len(i.result.Examples)
-	if n < mostExamples && !i.names[ev.Name] || n < mostExamples+mostKinds && !i.kinds[kind] {
+	if n < maxExamples && !i.names[ev.Name] || n < maxExamples+maxKinds && !i.kinds[kind] {
 		i.names[ev.Name], i.kinds[kind] = true, true
 		i.result.Examples = append(i.result.Examples, conversion(record, events))
 	}
@@ -147,7 +147,7 @@ func (i *inspector) seeProperties(ev *hogapi.Event) {
 		if use.kept == nil {
 			use.kept = i.kept[string(name)]
 		}
-		if use.kept == nil && len(i.kept) < mostKept {
+		if use.kept == nil && len(i.kept) < maxKept {
 			use.kept = new(int64)
 			i.kept[string(name)] = use.kept
 		}
@@ -213,7 +213,7 @@ func conversion(record []byte, events []hogapi.Event) (c Conversion) {
 	if err != nil {
 		before = record
 	}
-	c.Before = string(bytes.ToValidUTF8(before[:min(mostBefore, len(before))], []byte("\uFFFD")))
+	c.Before = string(bytes.ToValidUTF8(before[:min(maxBefore, len(before))], []byte("\uFFFD")))
 	for _, ev := range events {
 		line := wire.Describe(&wire.Fields{
 			Name: ev.Name, DistinctID: ev.DistinctID, Timestamp: ev.Timestamp, UUID: ev.UUID,

@@ -94,12 +94,12 @@ func TestSeen(t *testing.T) {
 	assert.NotContains(t, i.result.Examples[0].Before, " ", "it is one line")
 	assert.Equal(t, "{ damaged", conversion([]byte("{ damaged"), nil).Before)
 
-	for n := range mostKept + 1 {
+	for n := range maxKept + 1 {
 		name := fmt.Sprintf("key%04d", n)
 		event.RawProperties = fmt.Appendf(nil, `{%q:1}`, name)
 		i.see(event.RawProperties, []hogapi.Event{event}, nil)
 	}
-	assert.Len(t, i.result.Kept, mostKept)
+	assert.Len(t, i.result.Kept, maxKept)
 	event.RawProperties = []byte(`{"kept":1}`)
 	i.see(event.RawProperties, []hogapi.Event{event}, nil)
 	assert.EqualValues(t, 2, i.result.Kept["kept"], "a name that is known counts")

@@ -36,7 +36,7 @@ type openSession struct {
 }
 
 func newSessionState(o *SessionOptions, after *sessionTail) *sessionState {
-	s := &sessionState{options: o, facts: newSessionFacts(o), open: map[sessionKey]openSession{}, sweepAt: min(leastSweep-1, o.MaxOpen) + 1}
+	s := &sessionState{options: o, facts: newSessionFacts(o), open: map[sessionKey]openSession{}, sweepAt: min(minSweep-1, o.MaxOpen) + 1}
 	if after != nil {
 		s.until = after.until
 		maps.Copy(s.open, after.open)
@@ -44,8 +44,8 @@ func newSessionState(o *SessionOptions, after *sessionTail) *sessionState {
 	return s
 }
 
-// leastSweep is the fewest sessions that are looked through for ended ones.
-const leastSweep = 1024
+// minSweep is the fewest sessions that are looked through for ended ones.
+const minSweep = 1024
 
 // add gives an event its session.
 func (s *sessionState) add(ev *hogapi.Event) error {
@@ -185,7 +185,7 @@ func (s *sessionState) sweep(at int64) error {
 			s.options.MaxOpen, inUTC(s.now))
 	}
 	over := max(1, s.options.MaxOpen/2)
-	s.sweepAt = min(max(leastSweep, 2*len(s.open))-over, s.options.MaxOpen) + over // not MaxOpen + over, which may not fit an int
+	s.sweepAt = min(max(minSweep, 2*len(s.open))-over, s.options.MaxOpen) + over // not MaxOpen + over, which may not fit an int
 	return nil
 }
 

@@ -114,8 +114,8 @@ type webMonth struct {
 }
 
 const (
-	mostMonths    = 240 // 16 KiB each
-	mostOutside   = 5   // examples
+	maxMonths     = 240 // 16 KiB each
+	maxOutside    = 5   // examples
 	billedYounger = 48 * time.Hour
 	sessionLength = 24 * time.Hour // the longest that PostHog's rule allows
 )
@@ -182,7 +182,7 @@ func isView(event string) bool { return event == "$pageview" || event == "$scree
 
 func (w *WebAnalytics) outside(reason string, ev *hogapi.Event, id string) {
 	f := w.report.Outside[reason]
-	if f.Count++; len(f.Examples) < mostOutside {
+	if f.Count++; len(f.Examples) < maxOutside {
 		f.Examples = append(f.Examples, event.Example{Position: ev.Position, Text: id})
 	}
 	w.report.Outside[reason] = f
@@ -196,7 +196,7 @@ func (w *WebAnalytics) month(at time.Time) *webMonth {
 	if m := w.months[key]; m != nil {
 		return m
 	}
-	if len(w.months) >= mostMonths {
+	if len(w.months) >= maxMonths {
 		if w.other == nil {
 			w.other = &webMonth{WebMonth{Month: "other"}, new(estimate.Distinct)}
 		}

@@ -19,7 +19,7 @@ type busyIDs struct {
 const (
 	busyEvents = 5000 // in a minute, above which PostHog stops to process persons
 	busyCells  = 1 << 17
-	mostBusy   = 100 // ids
+	maxBusy    = 100 // ids
 )
 
 func (b *busyIDs) add(id string, mark uint64, at time.Time) {
@@ -41,7 +41,7 @@ func (b *busyIDs) add(id string, mark uint64, at time.Time) {
 		return
 	}
 	known, isKnown := b.found[id]
-	if n <= known.Events || !isKnown && len(b.found) >= mostBusy {
+	if n <= known.Events || !isKnown && len(b.found) >= maxBusy {
 		return
 	}
 	if b.found == nil {

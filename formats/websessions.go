@@ -96,17 +96,17 @@ type webFold struct {
 	texts    map[string]string // that sessions have
 	bytes    int               // of them
 
-	most   int // sessions in memory; 0: mostInMemory
+	most   int // sessions in memory; 0: maxInMemory
 	dir    *tempFolder
 	sorter *extsort.Sorter
 }
 
 const (
-	mostInMemory = 1 << 15
-	mostText     = 4 << 20 // bytes
-	foldMemory   = 4 << 20 // bytes of sessions that are sorted in memory at once
-	longestPath  = 200     // bytes
-	webKey       = len(uuid.UUID{})
+	maxInMemory = 1 << 15
+	maxText     = 4 << 20 // bytes
+	foldMemory  = 4 << 20 // bytes of sessions that are sorted in memory at once
+	longestPath = 200     // bytes
+	webKey      = len(uuid.UUID{})
 )
 
 // add adds an event of a session.
@@ -146,7 +146,7 @@ func (f *webFold) add(id uuid.UUID, ev *hogapi.Event, p *webProperties) error {
 	}
 	f.at[id] = int32(len(f.sessions))
 	f.sessions = append(f.sessions, s)
-	if len(f.sessions) >= cmp.Or(f.most, mostInMemory) || f.bytes >= mostText {
+	if len(f.sessions) >= cmp.Or(f.most, maxInMemory) || f.bytes >= maxText {
 		return f.spill()
 	}
 	return nil

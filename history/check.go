@@ -67,11 +67,11 @@ type CheckFinding struct {
 
 const eventRefused = "event refused: "
 
-const mostExamples = 5
+const maxExamples = 5
 
 func (f *CheckFinding) add(p event.Position, text string) {
 	f.Count++
-	if len(f.Examples) < mostExamples {
+	if len(f.Examples) < maxExamples {
 		f.Examples = append(f.Examples, event.Example{Position: p, Text: text})
 	}
 }
@@ -93,7 +93,7 @@ func Check(ctx context.Context, source Source, options *Options) (CheckReport, e
 	seed := maphash.MakeSeed()
 	c := &checker{
 		report: CheckReport{Reasons: map[event.Reason]CheckFinding{}, Skips: map[string]int64{}, Warnings: map[event.Warning]CheckFinding{}},
-		events: newRehearsal(o.ID, rules, source, seed), good: survey.New(seed), watch: survey.Watcher(ctx), seed: seed,
+		events: newDryRun(o.ID, rules, source, seed), good: survey.New(seed), watch: survey.Watcher(ctx), seed: seed,
 	}
 	ctx = readOnly(ctx, func(w event.Warning, text string) { note(c.report.Warnings, w, event.Position{}, text) })
 	for ev, err := range source.Events(ctx, event.Position{}) {
@@ -101,7 +101,7 @@ func Check(ctx context.Context, source Source, options *Options) (CheckReport, e
 			break // the source's error does not matter then
 		}
 		if err != nil {
-			return c.finish(), fmt.Errorf("hogapi: check: the source failed: %w", errtext.Bare(err))
+			return c.finish(), fmt.Errorf("hogapi: check: the source failed: %w", errtext.WithoutPrefix(err))
 		}
 		c.add(&ev)
 	}
@@ -121,7 +121,7 @@ func Check(ctx context.Context, source Source, options *Options) (CheckReport, e
 type checker struct {
 	report  CheckReport
 	refused error // the first refusal
-	events  *rehearsal
+	events  *dryRun
 	good    *survey.Survey
 	watch   func(event any, isCopy bool)
 	seed    maphash.Seed
@@ -145,11 +145,11 @@ func (c *checker) add(ev *event.Event) {
 		if c.refused == nil {
 			c.refused = refusal
 		}
-		note(c.report.Reasons, refusal.Reason, ev.Position, errtext.Bare(refusal).Error())
+		note(c.report.Reasons, refusal.Reason, ev.Position, errtext.WithoutPrefix(refusal).Error())
 		for _, other := range refusal.Also {
 			alone := *other
 			alone.Position, alone.Where = refusal.Position, refusal.Where
-			note(c.report.Reasons, other.Reason, ev.Position, errtext.Bare(&alone).Error())
+			note(c.report.Reasons, other.Reason, ev.Position, errtext.WithoutPrefix(&alone).Error())
 		}
 		return
 	}
@@ -179,20 +179,20 @@ func (c *checker) add(ev *event.Event) {
 	}
 }
 
-// rehearsal encodes events as their import would, and sends nothing. It is not safe for concurrent use.
-type rehearsal struct {
-	events   *engine.Rehearsal
+// dryRun encodes events as their import would, and sends nothing. It is not safe for concurrent use.
+type dryRun struct {
+	events   *engine.DryRun
 	event    engine.Event // that is being encoded
 	trusting bool
 }
 
-func newRehearsal(importID string, rules wire.Rules, s Source, seed maphash.Seed) *rehearsal {
-	return &rehearsal{events: engine.NewRehearsal(importID, rules, wire.NewStamps(outgoing.Library, outgoing.Version(), importID), seed), trusting: trusts(s)}
+func newDryRun(importID string, rules wire.Rules, s Source, seed maphash.Seed) *dryRun {
+	return &dryRun{events: engine.NewDryRun(importID, rules, wire.NewStamps(outgoing.Library, outgoing.Version(), importID), seed), trusting: trusts(s)}
 }
 
 // next returns the event as it is sent, valid until the next call, or the gate's refusal. For a skipped event
 // it returns neither. It must be given every event of a source, in order.
-func (r *rehearsal) next(ev *event.Event) (out *wire.Encoded, refusal *event.Error) {
+func (r *dryRun) next(ev *event.Event) (out *wire.Encoded, refusal *event.Error) {
 	r.event.Fill(ev, r.trusting)
 	out, fault := r.events.Next(&r.event)
 	if fault != nil {

@@ -132,7 +132,7 @@ func fileError(reason event.StopReason, what string, err error) error {
 		return nil
 	}
 	_, unfit := errors.AsType[*hogapi.InputError](err)
-	err = fmt.Errorf("%s: %w", what, errtext.Bare(err))
+	err = fmt.Errorf("%s: %w", what, errtext.WithoutPrefix(err))
 	if unfit || errors.Is(err, hogapi.ErrHeld) {
 		return fmt.Errorf("hogapi: %w", err)
 	}

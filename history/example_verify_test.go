@@ -118,7 +118,7 @@ func ExampleVerification_Missing() {
 	defer os.RemoveAll(dir)
 	options := &history.VerifyOptions{Source: testevents.Source(5), Dir: dir} // which remembers the looks of the hours before
 	var v history.Verification
-	for now = now.Add(24 * time.Hour); v.State == "" || v.State == history.VerificationInProgress; now = now.Add(30 * time.Minute) {
+	for now = now.Add(24 * time.Hour); v.State == "" || v.State == history.VerificationStillArriving; now = now.Add(30 * time.Minute) {
 		if v, err = history.Verify(ctx, client, receipt, options); err != nil {
 			log.Fatal(err)
 		}

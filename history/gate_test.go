@@ -96,7 +96,7 @@ func TestAllFaultsAreListed(t *testing.T) {
 		e.RawProperties = json.RawMessage(`{"$groups":7}`)
 	})
 	bad.Position = event.Position{Offset: 7}
-	_, refusal := newRehearsal("golden", wire.Rules{Protocol: wire.ProtocolBatch, Now: time.Now}, nil, maphash.MakeSeed()).next(&bad)
+	_, refusal := newDryRun("golden", wire.Rules{Protocol: wire.ProtocolBatch, Now: time.Now}, nil, maphash.MakeSeed()).next(&bad)
 	require.NotNil(t, refusal)
 	assert.Equal(t, event.ReasonDropped, refusal.Reason)
 	assert.Equal(t, event.Position{Offset: 7}, refusal.Position)
@@ -240,7 +240,7 @@ func TestGoldenEvents(t *testing.T) {
 // If a program changes the events of a file on their way to the import, the gate ignores the notes about the file's text.
 func TestNotesOfAWrappedSource(t *testing.T) {
 	t.Parallel()
-	events := newRehearsal("golden", wire.Rules{Now: time.Now}, Func("wrapped", nil), maphash.MakeSeed())
+	events := newDryRun("golden", wire.Rules{Now: time.Now}, Func("wrapped", nil), maphash.MakeSeed())
 	ev := newLineParser().eventOf([]byte(`{"event":"e","distinct_id":"ann","timestamp":"2024-05-01T12:30:00Z","properties":{}}`))
 	require.NotNil(t, ev.Inside(inside.Key{}).Noted)
 	ev.RawProperties = json.RawMessage(`{"distinct_id":"bob"}`)

@@ -42,9 +42,9 @@ const (
 	// VerificationUnfinished means that nothing is wrong with the events sent so far, but the import did not reach
 	// its end. Only an import has this state, not a cell.
 	VerificationUnfinished VerificationState = "not_finished"
-	// VerificationInProgress means that the project has fewer events, and the others may still arrive, which can
+	// VerificationStillArriving means that the project has fewer events, and the others may still arrive, which can
 	// take hours.
-	VerificationInProgress VerificationState = "still_arriving"
+	VerificationStillArriving VerificationState = "still_arriving"
 	// VerificationUnknown means that Verify cannot tell; [VerificationCell.Reason] says why.
 	VerificationUnknown VerificationState = "cannot_tell"
 	// VerificationMoved means that events are in the project under another day or name.
@@ -62,7 +62,7 @@ func (s VerificationState) String() string { return strings.ReplaceAll(string(s)
 
 var verificationStates = []VerificationState{
 	verify.Complete: VerificationComplete, verify.ByCounts: VerificationCompleteByCounts, verify.CompleteUnconfirmed: VerificationCompleteUnconfirmed,
-	verify.Unfinished: VerificationUnfinished, verify.Arriving: VerificationInProgress,
+	verify.Unfinished: VerificationUnfinished, verify.StillArriving: VerificationStillArriving,
 	verify.Unknown: VerificationUnknown, verify.Moved: VerificationMoved, verify.TooMany: VerificationTooMany, verify.Missing: VerificationMissing,
 }
 
@@ -153,7 +153,7 @@ func cellsOf(found []verify.Cell) (cells []VerificationCell) {
 func (v *Verification) addWarnings(ctx context.Context, client *hogapi.Client) {
 	list, err := client.IngestionWarnings.List(ctx, nil)
 	if err != nil {
-		v.Notes = append(v.Notes, "the service's ingestion warnings could not all be read: "+mask.Clean(errtext.Bare(err).Error()))
+		v.Notes = append(v.Notes, "the service's ingestion warnings could not all be read: "+mask.Clean(errtext.WithoutPrefix(err).Error()))
 	}
 	for _, w := range list {
 		isLoss := w.Severity == hogapi.WarningSeverityError || w.Type == "event_dropped_too_old" || w.Type == "event_dropped_by_transformation"
@@ -308,7 +308,7 @@ func (s missingSource) Unwrap() Source { return s.source }
 func (s missingSource) Events(ctx context.Context, after event.Position) iter.Seq2[event.Event, error] {
 	return func(yield func(event.Event, error) bool) {
 		rules, _ := VerifyOptions{Gate: s.gate}.rules(s.protocol)
-		events := newRehearsal(s.importID, rules, s.source, maphash.MakeSeed())
+		events := newDryRun(s.importID, rules, s.source, maphash.MakeSeed())
 		search := verify.NewSearch(s.missing, after)
 		for ev, err := range s.source.Events(ctx, event.Position{}) {
 			if err != nil {

@@ -172,7 +172,7 @@ func (o VerifyOptions) sent(ctx context.Context, r event.Receipt) iter.Seq2[veri
 	ctx = readOnly(ctx, func(event.Warning, string) {})
 	return func(yield func(verify.Event, error) bool) {
 		rules, _ := o.rules(r.Protocol)
-		events := newRehearsal(r.ID, rules, o.Source, maphash.MakeSeed())
+		events := newDryRun(r.ID, rules, o.Source, maphash.MakeSeed())
 		if r.Rejects[event.ReasonNoIdentity] == 0 || r.Last.Key == "" { // an older release may have sent it
 			events.events.AllowKeyless()
 		}

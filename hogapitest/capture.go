@@ -137,7 +137,7 @@ func (s *Server) store(v *visit, b *batch, zipped bool) answer {
 func (s *Server) keep(v *visit, e *event, project *Project, dropped string) {
 	s.ledger.commit(v.ledger, e, dropped)
 	if dropped == "" {
-		s.duties.stored(v, e.job)
+		s.rules.stored(v, e.job)
 		s.table.add(project.id, e, v.call.At, s.ledger.compact)
 	}
 }

@@ -50,7 +50,7 @@ func (s *Server) ClientOptions(project string) []hogapi.Option {
 }
 
 // Verify fails the test if no request met a scripted fault, if a request asked for an endpoint that the fake
-// does not have, if a client broke a duty of capture v1 (see [Server.Breaches]), or if a key was sent to a
+// does not have, if a client broke a rule of capture v1 (see [Server.Violations]), or if a key was sent to a
 // wrong place. [Server.Client] calls it at the end of the test.
 func (s *Server) Verify(t TB) {
 	t.Helper()
@@ -60,7 +60,7 @@ func (s *Server) Verify(t TB) {
 	for _, r := range s.Unknown() {
 		t.Errorf("hogapitest: the fake knows no such endpoint: %s", r)
 	}
-	for _, b := range s.Breaches() {
+	for _, b := range s.Violations() {
 		if !b.AfterRestart {
 			t.Errorf("hogapitest: a duty of capture v1 was not kept: %s", b)
 		}

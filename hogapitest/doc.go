@@ -36,7 +36,7 @@
 // Both share one ledger and one operation, [ops.Capture]. An empty batch to v1 asks whether the server supports
 // it; this request is [ops.Protocol], so a script of capture meets only events. [Results] scripts the result of
 // each event; [Altered] changes the body of an answer; [Acted] stores the events and then answers as its inner
-// fault does. [Server.Breaches] checks the duties of a client of v1 by its requests alone.
+// fault does. [Server.Violations] checks the rules for a client of v1 by its requests alone.
 //
 // # Queries
 //

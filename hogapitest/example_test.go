@@ -164,11 +164,11 @@ func ExampleResults() {
 		log.Fatal(err)
 	}
 	fmt.Println(strings.ReplaceAll(string(answer), "},", "},\n"))
-	fmt.Println("stored:", server.Ledger().Len(), "duties not kept:", len(server.Breaches()))
+	fmt.Println("stored:", server.Ledger().Len(), "rules broken:", len(server.Violations()))
 	// Output:
 	// {"results":{"0191c0de-0000-5000-8000-000000000001":{"result":"drop","details":"event_restriction_drop"},
 	// "0191c0de-0000-5000-8000-000000000002":{"result":"ok"}}}
-	// stored: 1 duties not kept: 0
+	// stored: 1 rules broken: 0
 }
 
 // The ledger holds every commit, duplicates included: here the connection was lost after the service had stored the batch.

@@ -72,7 +72,7 @@ func (v *visit) leave(status int, delivered bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	v.call.Status, v.call.Delivered = status, delivered
-	s.duties.answered(v, status, delivered)
+	s.rules.answered(v, status, delivered)
 	s.ledger.settle(v.ledger, status, delivered)
 }
 
@@ -87,7 +87,7 @@ func (v *visit) serve(ctx context.Context, body []byte) (answer, error) {
 	if v.route.protocol == protocolV1 && s.hasV1() {
 		v.v1 = s.readV1(v.call.Header, body)
 		s.mu.Lock()
-		s.duties.arrived(v.v1, s.now(), s.ledger.compact)
+		s.rules.arrived(v.v1, s.now(), s.ledger.compact)
 		s.mu.Unlock()
 	}
 	if err := pause(ctx, f.delay); err != nil {

@@ -37,7 +37,7 @@ type Server struct {
 	ledger     ledgerBook
 	quota      Quota
 	reject     func(raw json.RawMessage) int
-	duties     duties
+	rules      rules
 	table      eventTable
 	down       bool
 

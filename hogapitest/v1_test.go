@@ -275,7 +275,7 @@ func TestV1Time(t *testing.T) {
 		got := w.Ledger().Event(0)
 		assert.Equal(t, test.want, got.Time.Format(time.RFC3339Nano), name)
 		assert.Equal(t, test.historical, got.Historical, name)
-		assert.Equal(t, test.shifted, slices.ContainsFunc(w.Breaches(), func(b hogapitest.Breach) bool { return b.Duty == hogapitest.DutySkew }), name)
+		assert.Equal(t, test.shifted, slices.ContainsFunc(w.Violations(), func(b hogapitest.Violation) bool { return b.Rule == hogapitest.RuleSkew }), name)
 	}
 }
 
@@ -289,7 +289,7 @@ func TestWithoutV1(t *testing.T) {
 				assert.False(t, json.Valid([]byte(a.text)))
 			}
 			assert.Empty(t, w.Unknown())
-			assert.Empty(t, w.Breaches())
+			assert.Empty(t, w.Violations())
 		})
 	}
 }

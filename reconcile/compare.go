@@ -308,7 +308,7 @@ func (c *comparison) leftOut(ctx context.Context, windows []Part) error {
 		c.step = Progress{Step: "left out", Done: i, Total: len(windows)}
 		counts, err := c.leftOutOf(ctx, w)
 		if isOpen(err) {
-			c.note("The rows of %v that no export sends could not be counted: %v", w, errtext.Bare(err))
+			c.note("The rows of %v that no export sends could not be counted: %v", w, errtext.WithoutPrefix(err))
 			continue
 		}
 		if err != nil {

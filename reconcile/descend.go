@@ -111,7 +111,7 @@ func (c *comparison) compareDigests(ctx context.Context, parts []Part, by Bucket
 		failed = append(failed, failures...)
 	}
 	for _, f := range failed {
-		keys, why := c.knownKeys(digests, f.Part), errtext.Bare(f.err).Error()
+		keys, why := c.knownKeys(digests, f.Part), errtext.WithoutPrefix(f.err).Error()
 		if by == ByDay { // each of its days is unknown as a whole
 			c.unknownThere(f.Part, keys, why)
 			c.day(f.From).isUnknown = true
@@ -223,9 +223,9 @@ func (c *comparison) partsOf(by Bucket) int {
 	case ByDay:
 		return 1
 	case BySlice:
-		return max(1, min(mostParts, (c.mostRows-1)/slicesOfAnHour))
+		return max(1, min(maxParts, (c.maxRows-1)/slicesOfAnHour))
 	default:
-		return mostParts
+		return maxParts
 	}
 }
 

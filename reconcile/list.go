@@ -18,7 +18,7 @@ import (
 
 // list lists the keys of the buckets that differ, and keeps the rows of each uuid that differs.
 func (c *comparison) list(ctx context.Context, differing []cell) error {
-	groups := narrow.Groups(differing, c.listRows, mostParts, cell.keys)
+	groups := narrow.Groups(differing, c.listRows, maxParts, cell.keys)
 	for i, group := range groups {
 		c.step = Progress{Step: "list", Done: i, Total: len(groups)}
 		if len(c.found) >= c.MaxFindings {
@@ -67,7 +67,7 @@ func (c *comparison) listParts(ctx context.Context, side int, parts []Part, fail
 		return rows, err
 	}
 	if len(parts) == 1 {
-		failed[parts[0]] = fmt.Errorf("%s: %w", c.report.sideName(side), errtext.Bare(err))
+		failed[parts[0]] = fmt.Errorf("%s: %w", c.report.sideName(side), errtext.WithoutPrefix(err))
 		return nil, nil
 	}
 	return narrow.Each(parts, func(p Part) ([]Row, error) { return c.listParts(ctx, side, []Part{p}, failed, try) })
@@ -103,12 +103,12 @@ const listedDigits = 4 // of the smallest part of a list
 func (c *comparison) askList(ctx context.Context, side int, s Selection, try int) ([]Row, error) {
 	s.rows = c.rowsOn(side, s.Parts)
 	return ask(ctx, c, side, []any{"list", s, len(s.Exports) > 0, try}, func(asked Side) ([]Row, error) {
-		rows, err := asked.List(ctx, s, c.mostRows)
+		rows, err := asked.List(ctx, s, c.maxRows)
 		for i := range rows {
 			rows[i].Hour = rows[i].Hour.UTC()
 		}
 		return rows, err
-	}, func(rows []Row) error { return checkRows(rows, s, c.mostRows) })
+	}, func(rows []Row) error { return checkRows(rows, s, c.maxRows) })
 }
 
 // checkRows refuses an answer that contradicts the question or itself.
@@ -204,7 +204,7 @@ func (c *comparison) readAgain(ctx context.Context, x cell) error {
 	for side := range c.sides {
 		digests, err := c.askDigest(ctx, side, []Part{x.Part}, x.by, 1)
 		if isOpen(err) {
-			c.unknown(x.Part, x.digest[ofService].Keys, fmt.Sprintf("%s: %v", c.report.sideName(side), errtext.Bare(err)))
+			c.unknown(x.Part, x.digest[ofService].Keys, fmt.Sprintf("%s: %v", c.report.sideName(side), errtext.WithoutPrefix(err)))
 			return nil
 		}
 		if err != nil {
@@ -234,7 +234,7 @@ func (c *comparison) listDoubled(ctx context.Context) error {
 	for _, day := range slices.SortedFunc(maps.Keys(c.over), time.Time.Compare) {
 		days = append(days, Part{From: narrow.Later(day, c.From), To: narrow.Earlier(day.Add(24*time.Hour), c.To)})
 	}
-	groups := narrow.Groups(days, c.listRows, mostParts, func(p Part) int64 { return c.over[dayOf(p.From)] })
+	groups := narrow.Groups(days, c.listRows, maxParts, func(p Part) int64 { return c.over[dayOf(p.From)] })
 	for i, group := range groups {
 		c.step = Progress{Step: "doubled", Done: i, Total: len(groups)}
 		if err := c.listDoubledOf(ctx, group); err != nil {
@@ -255,7 +255,7 @@ func (c *comparison) listDoubledOf(ctx context.Context, days []Part) error {
 		return nil
 	}
 	if isOpen(err) {
-		why := fmt.Sprintf("the doubled rows of the destination could not be listed: %v", errtext.Bare(err))
+		why := fmt.Sprintf("the doubled rows of the destination could not be listed: %v", errtext.WithoutPrefix(err))
 		c.unknownThere(days[0], c.over[dayOf(days[0].From)], why)
 		return nil
 	}

@@ -40,7 +40,7 @@ type Options struct {
 	listDays   int64 // the largest day that is listed without looking at its hours
 	listHours  int64 // the largest hour that is listed without slices
 	listRows   int64 // rows that one list is asked for
-	mostRows   int   // rows of an answer
+	maxRows    int   // rows of an answer
 	windowRows int64 // rows that one digest reads
 	lookUp     int   // uuids of a question
 }
@@ -65,7 +65,7 @@ const (
 	defaultMaxQueries  = 10_000
 	defaultMaxFindings = 200_000
 	longestWindow      = 366 * 24 * time.Hour
-	mostParts          = 200 // of a question
+	maxParts           = 200 // of a question
 )
 
 func (o *Options) complete() (Options, error) {
@@ -82,7 +82,7 @@ func (o *Options) complete() (Options, error) {
 	c.listDays = cmp.Or(c.listDays, 1_000)
 	c.listHours = cmp.Or(c.listHours, 5_000)
 	c.listRows = cmp.Or(c.listRows, 20_000)
-	c.mostRows = cmp.Or(c.mostRows, 50_000)
+	c.maxRows = cmp.Or(c.maxRows, 50_000)
 	c.windowRows = cmp.Or(c.windowRows, 12_000_000)
 	c.lookUp = cmp.Or(c.lookUp, 1_000)
 	switch {

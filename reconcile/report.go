@@ -164,10 +164,10 @@ func (r *Report) String() string {
 		}
 		b.AddLine("%-24s  %s", span.Name(), strings.Join(cells, "  "))
 	}
-	const mostUnknown = 20
+	const maxUnknown = 20
 	for i, u := range r.Unknown {
-		if i == mostUnknown {
-			b.AddLine("cannot tell: %d further parts", len(r.Unknown)-mostUnknown)
+		if i == maxUnknown {
+			b.AddLine("cannot tell: %d further parts", len(r.Unknown)-maxUnknown)
 			break
 		}
 		b.AddLine("cannot tell: %v: %s", u.Part, mask.OneLine(u.Why))

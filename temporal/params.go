@@ -53,8 +53,8 @@ const (
 	defaultRate      = 1000
 	defaultHeartbeat = 30 * time.Second
 	minHeartbeat     = 2 * time.Second
-	mostShards       = 10_000
-	mostParams       = 1 << 20 // bytes: Temporal refuses more than 2 MiB
+	maxShards        = 10_000
+	maxParams        = 1 << 20 // bytes: Temporal refuses more than 2 MiB
 )
 
 func (p ImportParams) withDefaults() ImportParams {
@@ -78,8 +78,8 @@ func (p ImportParams) check() error {
 		return bad("Shards", "", "options that are JSON: "+err.Error())
 	case keyLike.Match(raw):
 		return &hogapi.InputError{Field: "ImportParams", Want: "no key: workers read keys from their environment, and what is here stays in Temporal's history"}
-	case len(p.Shards) == 0 || len(p.Shards) > mostShards || len(raw) > mostParams:
-		return bad("Shards", strconv.Itoa(len(p.Shards)), fmt.Sprintf("1 to %d shards, of at most 1 MiB as JSON: larger shards are fewer", mostShards))
+	case len(p.Shards) == 0 || len(p.Shards) > maxShards || len(raw) > maxParams:
+		return bad("Shards", strconv.Itoa(len(p.Shards)), fmt.Sprintf("1 to %d shards, of at most 1 MiB as JSON: larger shards are fewer", maxShards))
 	case p.Rate < hogapi.RateUnlimited:
 		return bad("Rate", strconv.Itoa(p.Rate), "events a second, 0 for the default of 1,000, or -1 for no limit")
 	case p.Heartbeat != 0 && p.Heartbeat < minHeartbeat:

@@ -58,7 +58,7 @@ func TestParamsThatAreRefused(t *testing.T) {
 // Limits can be reached. Without a rate or a heartbeat, parameters have the defaults.
 func TestParamsAtTheirLimits(t *testing.T) {
 	good := ImportParams{ID: strings.Repeat("i", 200), Rate: hogapi.RateUnlimited, Heartbeat: minHeartbeat}
-	for i := range mostShards {
+	for i := range maxShards {
 		good.Shards = append(good.Shards, Shard{Path: fmt.Sprint("/", i)})
 	}
 	require.NoError(t, good.check())
@@ -73,7 +73,7 @@ func TestParamsAtTheirLimits(t *testing.T) {
 	require.NoError(t, err)
 	large := good
 	large.Shards = append(large.Shards[:0:0], large.Shards...)
-	large.Shards[0].Path = "/" + strings.Repeat("x", mostParams-len(raw)+1)
+	large.Shards[0].Path = "/" + strings.Repeat("x", maxParams-len(raw)+1)
 	require.NoError(t, large.check())
 	large.Shards[0].Path += "x"
 	require.ErrorContains(t, large.check(), "at most 1 MiB")

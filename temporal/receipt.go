@@ -14,7 +14,7 @@ import (
 // then to names.
 const maxRows = 1000
 
-const mostShared = 5
+const maxShared = 5
 
 func add(total, shard hogapi.Receipt) hogapi.Receipt {
 	if total.Digest == "" {
@@ -52,7 +52,7 @@ func add(total, shard hogapi.Receipt) hogapi.Receipt {
 	total.Skips = addCounts(total.Skips, shard.Skips)
 	total.Warnings = addCounts(total.Warnings, shard.Warnings)
 	total.SharedUUIDs = append(slices.Clip(total.SharedUUIDs), shard.SharedUUIDs...)
-	total.SharedUUIDs = total.SharedUUIDs[:min(mostShared, len(total.SharedUUIDs))]
+	total.SharedUUIDs = total.SharedUUIDs[:min(maxShared, len(total.SharedUUIDs))]
 	total.Days = addDays(total.Days, shard.Days)
 	return total
 }

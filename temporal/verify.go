@@ -53,7 +53,7 @@ func (a *activities) compare(ctx context.Context, b *beats, in verifyInput) (Arr
 	if err != nil {
 		return Arrival{}, err
 	}
-	if !v.Complete() && v.State == history.VerificationInProgress {
+	if !v.Complete() && v.State == history.VerificationStillArriving {
 		return Arrival{}, fmt.Errorf("hogtemporal: %s: %d of %d events are there", v.State, v.Seen, v.Acknowledged)
 	}
 	return Arrival{v.State, v.Seen, v.Copies, v.MissingEvents, v.MovedEvents, v.ForeignEvents, v.Notes[:min(len(v.Notes), 10)]}, nil

@@ -138,15 +138,15 @@ func (f *flow) stages(ctx workflow.Context) error {
 	}
 }
 
-// mostHistory is the length of the history at which a workflow continues as new, at the latest. Temporal reads a
+// maxHistory is the length of the history at which a workflow continues as new, at the latest. Temporal reads a
 // history from its start whenever another worker takes over a workflow.
-const mostHistory = 2000
+const maxHistory = 2000
 
 // renew continues as new before the history grows long.
 func (f *flow) renew(ctx workflow.Context) error {
 	f.drain()
 	info := workflow.GetInfo(ctx)
-	if ctx.Err() != nil || !info.GetContinueAsNewSuggested() && info.GetCurrentHistoryLength() < mostHistory {
+	if ctx.Err() != nil || !info.GetContinueAsNewSuggested() && info.GetCurrentHistoryLength() < maxHistory {
 		return ctx.Err()
 	}
 	return workflow.NewContinueAsNewError(ctx, WorkflowType, f.params, f.memory)

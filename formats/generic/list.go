@@ -17,8 +17,8 @@ import (
 
 // A record with a list becomes that many events, of that many bytes of properties, at most.
 const (
-	mostElements = 50_000
-	mostBytes    = 64 << 20
+	maxElements = 50_000
+	maxBytes    = 64 << 20
 )
 
 // elements returns the elements of the list of a record. It returns nil if the list is absent.
@@ -37,15 +37,15 @@ func (r *reading) elements() (elements [][]byte, err error) {
 		return nil, fmt.Errorf("%s: want a list, not %s", m.from, shown(value))
 	}
 	err = jsonb.Array(value, func(element []byte) {
-		if len(elements) <= mostElements {
+		if len(elements) <= maxElements {
 			elements = append(elements, element)
 		}
 	})
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("%s: %w", m.from, err)
-	case len(elements) > mostElements:
-		return nil, fmt.Errorf("%s: want at most %d elements: divide the record", m.from, mostElements)
+	case len(elements) > maxElements:
+		return nil, fmt.Errorf("%s: want at most %d elements: divide the record", m.from, maxElements)
 	}
 	return elements, nil
 }
@@ -92,8 +92,8 @@ func (r *reading) events() ([]hogapi.Event, error) {
 		if err != nil {
 			return nil, fmt.Errorf("element %d of %s: %w", i+1, r.list.from, err)
 		}
-		if size += len(ev.RawProperties); size > mostBytes {
-			return nil, fmt.Errorf("%s: want at most %d MiB of properties in the events of one record: divide it, or drop columns", r.list.from, mostBytes>>20)
+		if size += len(ev.RawProperties); size > maxBytes {
+			return nil, fmt.Errorf("%s: want at most %d MiB of properties in the events of one record: divide it, or drop columns", r.list.from, maxBytes>>20)
 		}
 		events = append(events, ev)
 	}

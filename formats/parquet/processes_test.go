@@ -123,7 +123,7 @@ func TestKilledAtRandom(t *testing.T) {
 	t.Logf("%d kills, %d events sent twice", killed, server.Ledger().Duplicates())
 }
 
-const mostResident = 256 << 20
+const maxResident = 256 << 20
 
 const memoryVariable = "HOGAPI_PARQUET_MEMORY" // a file
 
@@ -185,6 +185,6 @@ func TestMemory(t *testing.T) {
 	_, err = fmt.Sscan(string(out), &resident, &events)
 	require.NoError(t, err)
 	assert.Equal(t, rows, events)
-	assert.LessOrEqual(t, resident, mostResident)
+	assert.LessOrEqual(t, resident, maxResident)
 	t.Logf("%d MiB, %d rows in one row group: %d MiB resident, %v", info.Size()>>20, rows, resident>>20, time.Since(begun).Round(time.Millisecond))
 }

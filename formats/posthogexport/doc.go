@@ -63,5 +63,5 @@
 // Event.AnonymousID is the $anon_distinct_id of a $identify event, for formats.Links.
 //
 // No event is generated. Rows with $prev_pageview_pathname and $current_url, or with $heatmap_data,
-// make the service write further rows: see GateOptions.NoHeatmaps.
+// make the service write further rows: see GateOptions.StripHeatmaps.
 package posthogexport

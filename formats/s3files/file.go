@@ -14,9 +14,9 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 )
 
-// mostTries is how many tries in a row may bring nothing of a range before reading fails. The
+// maxTries is how many tries in a row may bring nothing of a range before reading fails. The
 // retries of the *s3.Client are within each of them.
-const mostTries = 5
+const maxTries = 5
 
 // The sizes of ranges, in bytes.
 const (
@@ -131,7 +131,7 @@ func (f *file) fetch(offset int64) error {
 		failures++
 		if cut, isCut := errors.AsType[*cutError](err); !isCut {
 			return err
-		} else if failures >= mostTries {
+		} else if failures >= maxTries {
 			return fmt.Errorf("run again when the storage answers: %d tries from byte %d on brought nothing, at last: %w", failures, offset+int64(got), cut)
 		}
 		if err := f.wait(f.fsys.pause << (failures - 1)); err != nil {

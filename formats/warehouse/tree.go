@@ -16,8 +16,8 @@ type builder struct {
 }
 
 const (
-	mostNames = 4096    // of columns that are kept
-	usual     = 1 << 18 // bytes of room that are kept
+	maxNames = 4096    // of columns that are kept
+	usual    = 1 << 18 // bytes of room that are kept
 )
 
 // name is the name of a column in small letters.
@@ -26,7 +26,7 @@ func (b *builder) name(key []byte) string {
 		return name
 	}
 	name := strings.ToLower(string(key))
-	if len(b.names) < mostNames {
+	if len(b.names) < maxNames {
 		b.names[string(key)] = name
 	}
 	return name

@@ -73,8 +73,8 @@ func NewFollower[B, R any](s Service[B, R], runs *Runs[R], settle time.Duration)
 	return &Follower[B, R]{Runs: runs, service: s, settle: settle, joined: slices.Clone(runs.Running)}
 }
 
-// Look reads changes, and reports whether no more are expected.
-func (f *Follower[B, R]) Look(ctx context.Context) (done bool, err error) {
+// Poll reads changes, and reports whether no more are expected.
+func (f *Follower[B, R]) Poll(ctx context.Context) (done bool, err error) {
 	for _, read := range []func(context.Context) error{f.readRecord, f.locate, f.findRecord, f.readJoined, f.readRuns} {
 		if err := read(ctx); err != nil {
 			return false, err

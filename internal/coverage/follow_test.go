@@ -141,7 +141,7 @@ func (s *shown) follow(id uuid.UUID) *Follower[aRecord, aRun] {
 
 func look(t *testing.T, f *Follower[aRecord, aRun]) (done bool) {
 	t.Helper()
-	done, err := f.Look(t.Context())
+	done, err := f.Poll(t.Context())
 	require.NoError(t, err)
 	return done
 }
@@ -215,7 +215,7 @@ func TestFollowJoinsTheRunsOfOthers(t *testing.T) {
 		})
 	}
 	s := &shown{requested: time.Now(), byTime: errGone, records: []aRecord{{created: time.Now(), over: true}}}
-	_, err := s.follow(recordID).Look(t.Context())
+	_, err := s.follow(recordID).Poll(t.Context())
 	require.ErrorIs(t, err, errGone)
 }
 
@@ -269,6 +269,6 @@ func TestFollowIsFull(t *testing.T) {
 	for i := range 3 {
 		s.add(i, nil, true)
 	}
-	_, err := f.Look(t.Context())
+	_, err := f.Poll(t.Context())
 	require.ErrorIs(t, err, ErrFull)
 }

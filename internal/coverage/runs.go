@@ -10,8 +10,8 @@ import (
 	"github.com/hogapi/hogapi/internal/watch"
 )
 
-// mostIntervals limits memory: the newest run of each interval is kept.
-const mostIntervals = 200_000
+// maxIntervals limits memory: the newest run of each interval is kept.
+const maxIntervals = 200_000
 
 // Facts are the relevant facts of a run.
 type Facts struct {
@@ -44,7 +44,7 @@ type Runs[R any] struct {
 
 // NewRuns returns an empty Runs.
 func NewRuns[R any](before Baseline, requested time.Time, facts func(R) Facts, isOver func(R) bool) *Runs[R] {
-	s := &Runs[R]{Baseline: before, Most: mostIntervals, Changed: true, facts: facts, isOver: isOver, newest: map[Span]R{}}
+	s := &Runs[R]{Baseline: before, Most: maxIntervals, Changed: true, facts: facts, isOver: isOver, newest: map[Span]R{}}
 	s.readFrom(requested.Add(-ClocksApart))
 	if before.OfRuns {
 		s.readFrom(before.Since)

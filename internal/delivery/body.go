@@ -112,8 +112,8 @@ func NewEncoder(encoding string) Encoder {
 	return w
 }
 
-// spares keeps unused buffers up to a total size, so that idle lanes do not pile up memory.
-type spares struct {
+// bufferPool keeps unused buffers up to a total size, so that idle lanes do not pile up memory.
+type bufferPool struct {
 	most int
 
 	mu    sync.Mutex
@@ -122,7 +122,7 @@ type spares struct {
 }
 
 // take returns an empty buffer: a spare one of any size, or a new one of the given size.
-func (s *spares) take(size int) []byte {
+func (s *bufferPool) take(size int) []byte {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	last := len(s.free) - 1
@@ -137,7 +137,7 @@ func (s *spares) take(size int) []byte {
 }
 
 // put takes buffers back; the caller must not use them again.
-func (s *spares) put(buffers ...[]byte) {
+func (s *bufferPool) put(buffers ...[]byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, b := range buffers {
@@ -154,16 +154,16 @@ const chunkSize = 32 << 10
 // chunks writes to buffers of one size. A single growing buffer would leave five times its size to
 // the garbage collector.
 type chunks struct {
-	spares *spares
-	list   [][]byte
-	size   int
+	bufferPool *bufferPool
+	list       [][]byte
+	size       int
 }
 
 // Write implements io.Writer.
 func (c *chunks) Write(p []byte) (int, error) {
 	for rest := p; len(rest) > 0; {
 		if c.size%chunkSize == 0 {
-			c.list = append(c.list, c.spares.take(chunkSize))
+			c.list = append(c.list, c.bufferPool.take(chunkSize))
 		}
 		last := &c.list[len(c.list)-1]
 		n := min(len(rest), chunkSize-len(*last))

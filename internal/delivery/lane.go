@@ -349,7 +349,7 @@ func (l *lane) pack(r *Request) error {
 		r.Body = &Body{Plain: plain, Size: plain, chunks: pieces}
 		return nil
 	}
-	out := chunks{spares: s.zips}
+	out := chunks{bufferPool: s.compressed}
 	if err := s.encoders.encode(&out, pieces); err != nil {
 		return err
 	}
@@ -372,7 +372,7 @@ func (l *lane) unpack(r *Request) {
 		return
 	}
 	if over {
-		l.s.zips.put(body.chunks...)
+		l.s.compressed.put(body.chunks...)
 	}
 	l.s.cfg.Budget.Release(Held{Bytes: body.Size})
 }

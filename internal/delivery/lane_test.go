@@ -289,7 +289,7 @@ func TestResentCountsWhatMayHaveBeenSent(t *testing.T) {
 }
 
 func TestSparesAreBounded(t *testing.T) {
-	s := &spares{most: 100}
+	s := &bufferPool{most: 100}
 	s.put(make([]byte, 0, 60), make([]byte, 0, 60), make([]byte, 0, 40))
 	sizes := []int{cap(s.take(1)), cap(s.take(1)), cap(s.take(1))}
 	slices.Sort(sizes)

@@ -12,13 +12,13 @@ import (
 // A few items go out together, regardless of their keys: the first lane takes them as long as one
 // batch holds them all. Further items spread over the lanes until nothing is left.
 type Sender struct {
-	cfg      Config
-	ctx      context.Context //nolint:containedctx // ends the start of requests
-	throttle *throttle
-	encoders encoders
-	bodies   *spares // of batches
-	zips     *spares // of compressed bodies
-	running  sync.WaitGroup
+	cfg        Config
+	ctx        context.Context //nolint:containedctx // ends the start of requests
+	throttle   *throttle
+	encoders   encoders
+	bodies     *bufferPool // of batches
+	compressed *bufferPool // of compressed bodies
+	running    sync.WaitGroup
 
 	mu       sync.Mutex
 	lanes    []*lane
@@ -35,7 +35,7 @@ func New(ctx context.Context, c Config) *Sender {
 	most := c.Budget.most.Bytes
 	s := &Sender{
 		cfg: c, ctx: ctx, throttle: newThrottle(c.Limits, c.GaveUp), encoders: newEncoders(c.Encode),
-		bodies: &spares{most: most / 2}, zips: &spares{most: most / 4},
+		bodies: &bufferPool{most: most / 2}, compressed: &bufferPool{most: most / 4},
 	}
 	for i := range c.Lanes {
 		s.lanes = append(s.lanes, &lane{s: s, number: i, wake: make(chan struct{}, 1), open: new(batch)})

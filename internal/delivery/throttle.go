@@ -53,7 +53,7 @@ const (
 	backoffFactor = 0.7
 	minWait       = 100 * time.Millisecond // least wait
 	baseWait      = 250 * time.Millisecond
-	mostWait      = 5 * time.Second // between two probes of an outage
+	maxWait       = 5 * time.Second // between two probes of an outage
 	maxWish       = time.Hour       // longest Retry-After that a sender without GiveUpAfter obeys
 	outageAfter   = 3               // consecutive failures
 	slowAnswer    = 0.010           // seconds: with faster answers, more than two senders gain nothing
@@ -314,10 +314,10 @@ func (t *throttle) note(now time.Time, err error) {
 }
 
 // jitter returns a random n-th wait between minWait and the base doubled n-1 times, at most
-// mostWait.
+// maxWait.
 func jitter(n int) time.Duration {
-	step := mostWait
-	if shift := n - 1; shift < 16 && baseWait<<shift < mostWait {
+	step := maxWait
+	if shift := n - 1; shift < 16 && baseWait<<shift < maxWait {
 		step = baseWait << shift
 	}
 	return minWait + time.Duration(rand.Float64()*float64(step-minWait)) //nolint:gosec // needs no secrecy

@@ -190,8 +190,8 @@ func (f Failure) lacksSlash() bool {
 	return f.Op == ops.Do && isElsewhere && !strings.HasSuffix(f.Route, "/")
 }
 
-// Look says where to check the outcome of a call.
-func Look(op ops.Op) string {
+// CheckAdvice says where to check the outcome of a call.
+func CheckAdvice(op ops.Op) string {
 	const look = "check before you try again"
 	switch op {
 	case ops.RunsRetry, ops.BatchExportsBackfill, ops.BackfillsCreate:

@@ -129,8 +129,8 @@ func TestHints(t *testing.T) {
 	for _, f := range []Failure{{Op: ops.Do, Route: "/a/", Status: 404}, {Op: ops.Do, Route: "/a/", Status: 301}, {Op: ops.Do, Route: "/a", Status: 400}} {
 		assert.NotContains(t, f.Hint(), "no final slash")
 	}
-	assert.Contains(t, Look(ops.RunsRetry), "Backfills.Wait")
-	assert.Equal(t, "check before you try again", Look(ops.RunsCancel))
+	assert.Contains(t, CheckAdvice(ops.RunsRetry), "Backfills.Wait")
+	assert.Equal(t, "check before you try again", CheckAdvice(ops.RunsCancel))
 }
 
 func TestFailureAsText(t *testing.T) {

@@ -110,7 +110,7 @@ func (r *Record) Admit(ctx context.Context) error {
 	}
 	if i := e.admission.firstSplit(all); i >= 0 {
 		e.budget.Release(r.held)
-		e.meter.change(func(m *Meter) { m.NotTaken++ })
+		e.meter.change(func(m *Meter) { m.Refused++ })
 		return &ops.InputError{Field: "events", Value: all[i].from().String(), Want: fmt.Sprintf("all events of a record in one call, "+
 			"or a UUID for each of them: event %d of this Position was taken with other content before, and two events of one uuid would replace each other", i)}
 	}
@@ -172,7 +172,7 @@ func (e *Engine) takeOne(ctx context.Context, ev *Event, r *openRecord, begins b
 // prepare encodes an event, or rejects it. The first event that can be encoded fetches the encoder. Without
 // wait, prepare fails if it would have to wait for the encoder.
 func (e *Engine) prepare(ctx context.Context, enc **wire.Encoder, ev *Event, wait bool) (err error) {
-	refusal := e.early(ev)
+	refusal := e.checkForAll(ev)
 	if refusal == nil && *enc == nil && ev.isReadable() {
 		if *enc, err = e.encoder(ctx, wait); err != nil {
 			return err
@@ -180,7 +180,7 @@ func (e *Engine) prepare(ctx context.Context, enc **wire.Encoder, ev *Event, wai
 	}
 	if refusal != nil {
 		ev.form = form{}
-		ev.turnDown(newReject(ev, refusal))
+		ev.markRejected(newReject(ev, refusal))
 		return nil
 	}
 	e.prepareBy(*enc, ev)
@@ -199,7 +199,7 @@ func (e *Engine) prepareBy(enc *wire.Encoder, ev *Event) {
 		refusal = e.admission.identity.Check(ev.UUID, ev.from())
 	}
 	if refusal != nil {
-		ev.turnDown(newReject(ev, refusal))
+		ev.markRejected(newReject(ev, refusal))
 		return
 	}
 	out := ev.encoded
@@ -283,7 +283,7 @@ func (e *Engine) notTaken(r *Reject) error {
 	if err := e.whyClosed(); err != nil {
 		return err
 	}
-	e.meter.change(func(m *Meter) { m.NotTaken++ })
+	e.meter.change(func(m *Meter) { m.Refused++ })
 	return r.Err()
 }
 
@@ -308,10 +308,10 @@ func (e *Engine) acquire(ctx context.Context, more, own delivery.Held, wait bool
 	if err := e.whyClosed(); err != nil {
 		return err
 	}
-	return NotTaken(ctx)
+	return Refused(ctx)
 }
 
-// NotTaken returns the error of an event that was not admitted before its context ended.
-func NotTaken(ctx context.Context) error {
+// Refused returns the error of an event that was not admitted before its context ended.
+func Refused(ctx context.Context) error {
 	return fmt.Errorf("hogapi: the event was not taken: %w", context.Cause(ctx))
 }

@@ -280,9 +280,9 @@ func (c *committer[P, R]) Await(ctx context.Context, target uint64) error {
 		c.mu.Lock()
 		if ended != nil && c.upTo < target {
 			if left := target - min(c.Ledger.First(), target); left > 0 {
-				return fmt.Errorf("hogapi: flush ended with %d events unsettled: %w", left, errtext.Bare(ended))
+				return fmt.Errorf("hogapi: flush ended with %d events unsettled: %w", left, errtext.WithoutPrefix(ended))
 			}
-			return fmt.Errorf("hogapi: flush ended before OnSettled was told of all: %w", errtext.Bare(ended))
+			return fmt.Errorf("hogapi: flush ended before OnSettled was told of all: %w", errtext.WithoutPrefix(ended))
 		}
 	}
 	return nil

@@ -17,7 +17,7 @@ type Result struct {
 	State    ledger.State[event.Position]
 	Protocol string // empty: nothing was sent
 	Pending  int64  // taken and not settled
-	NotTaken int64  // records that were not taken
+	Refused  int64  // records that were not taken
 	Finished bool
 }
 
@@ -69,7 +69,7 @@ func (e *Engine) end() (r Result, err error) {
 	e.stop(event.ErrClosed)
 	e.endCalls(event.ErrClosed) // releases the contexts
 	state, open := e.ledger.Conclude()
-	r = Result{State: state, Pending: int64(len(open)), NotTaken: e.meter.read().NotTaken}
+	r = Result{State: state, Pending: int64(len(open)), Refused: e.meter.read().Refused}
 	if e.isDecided() {
 		r.Protocol = e.protocol.Name()
 	}
@@ -116,7 +116,7 @@ type Progress struct {
 
 // Meter counts requests and records that were not taken.
 type Meter struct {
-	NotTaken     int64 // records that were not taken
+	Refused      int64 // records that were not taken
 	Requests     int64 // tries
 	PlainBytes   int64 // of all tries, before compression
 	WireBytes    int64 // of all tries, as sent

@@ -59,7 +59,7 @@ type Engine struct {
 	Config
 
 	*lifetime
-	*agreement
+	*negotiation
 
 	admission admission
 	ledger    *ledger.Ledger[event.Position, *Reject]
@@ -84,7 +84,7 @@ func New(c Config) (*Engine, error) {
 		return nil, err
 	}
 	e := &Engine{
-		Config: c, lifetime: newLifetime(c.Grace), agreement: newAgreement(c), ledger: books, budget: delivery.NewBudget(c.Room),
+		Config: c, lifetime: newLifetime(c.Grace), negotiation: newAgreement(c), ledger: books, budget: delivery.NewBudget(c.Room),
 		admission: admission{identity: wire.NewIdentity(c.ID)}, ready: make(chan struct{}),
 	}
 	if c.Resumed != nil && !c.Resumed.Keyed {

@@ -124,7 +124,7 @@ func newReject(ev *Event, why *event.Error) *Reject {
 	return r
 }
 
-func (ev *Event) turnDown(r *Reject) {
+func (ev *Event) markRejected(r *Reject) {
 	ev.reject = r
 	ev.size = len(r.Event) + len(r.Record) + len(ev.Position.Key)
 }

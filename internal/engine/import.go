@@ -84,7 +84,7 @@ func (e *Engine) read(ctx context.Context, source Source) error {
 	case isFinal(err):
 		return err
 	}
-	return e.badSource(errtext.Bare(err))
+	return e.badSource(errtext.WithoutPrefix(err))
 }
 
 type reader struct {

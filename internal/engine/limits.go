@@ -96,9 +96,9 @@ func (l *RejectLimits) stop(c ledger.Counts, what string) error {
 	switch {
 	case l.First == nil:
 	case l.IsCheck:
-		err = fmt.Errorf("%w; the first: %w", err, errtext.Bare(l.First))
+		err = fmt.Errorf("%w; the first: %w", err, errtext.WithoutPrefix(l.First))
 	default:
-		err = fmt.Errorf("%w; the first of this run: %w", err, errtext.Bare(l.First))
+		err = fmt.Errorf("%w; the first of this run: %w", err, errtext.WithoutPrefix(l.First))
 	}
 	return err
 }

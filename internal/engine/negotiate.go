@@ -15,8 +15,8 @@ import (
 	"github.com/hogapi/hogapi/internal/wire"
 )
 
-// agreement is the protocol by which events are sent, once it is known.
-type agreement struct {
+// negotiation is the protocol by which events are sent, once it is known.
+type negotiation struct {
 	config Config
 
 	protocol  Protocol      // nil until decided
@@ -26,13 +26,13 @@ type agreement struct {
 	asking    sync.Once     // negotiate, before the first event is encoded
 }
 
-func newAgreement(c Config) *agreement {
-	a := &agreement{config: c, decided: make(chan struct{})}
+func newAgreement(c Config) *negotiation {
+	a := &negotiation{config: c, decided: make(chan struct{})}
 	a.v1.New, a.batch.New = a.encodersBy(wire.ProtocolV1), a.encodersBy(wire.ProtocolBatch)
 	return a
 }
 
-func (a *agreement) isDecided() bool {
+func (a *negotiation) isDecided() bool {
 	select {
 	case <-a.decided:
 		return true
@@ -41,13 +41,13 @@ func (a *agreement) isDecided() bool {
 	}
 }
 
-func (a *agreement) decide(how Protocol) {
+func (a *negotiation) decide(how Protocol) {
 	a.protocol, a.encoding = how, a.config.Encodings[how.Name()]
 	close(a.decided)
 }
 
 // encoders returns the encoders of the protocol, which is decided.
-func (a *agreement) encoders() *sync.Pool {
+func (a *negotiation) encoders() *sync.Pool {
 	if a.protocol.Rules() == wire.ProtocolV1 {
 		return &a.v1
 	}
@@ -55,16 +55,16 @@ func (a *agreement) encoders() *sync.Pool {
 }
 
 // encodersBy makes encoders with the gate's rules for a protocol.
-func (a *agreement) encodersBy(rules wire.Protocol) func() any {
+func (a *negotiation) encodersBy(rules wire.Protocol) func() any {
 	gateRules := a.config.Gate
 	gateRules.Protocol = rules
 	gate := wire.NewGate(gateRules)
 	return func() any { return wire.NewEncoder(gate, a.config.Stamps, a.config.Seed) }
 }
 
-// early returns the refusal of an event that no protocol takes, while the protocol is not known: such an event
+// checkForAll returns the refusal of an event that no protocol takes, while the protocol is not known: such an event
 // does not wait for it. The rules of /batch/ are part of those of capture v1.
-func (a *agreement) early(ev *Event) *event.Error {
+func (a *negotiation) checkForAll(ev *Event) *event.Error {
 	if a.isDecided() || !ev.isReadable() {
 		return nil
 	}
@@ -103,7 +103,7 @@ func (e *Engine) prepareForAll(ev *Event) bool {
 
 // choose returns the form of an event that is sent, and how many bytes the other one has. The protocol is
 // decided.
-func (a *agreement) choose(forms [2]form) (chosen form, unused int) {
+func (a *negotiation) choose(forms [2]form) (chosen form, unused int) {
 	if forms[1].encoded == nil {
 		return forms[0], 0
 	}
@@ -158,7 +158,7 @@ func (e *Engine) encoder(ctx context.Context, wait bool) (*wire.Encoder, error) 
 		case <-e.accepting.Done():
 			return nil, e.whyClosed()
 		case <-ctx.Done():
-			return nil, NotTaken(ctx)
+			return nil, Refused(ctx)
 		}
 	}
 	enc, _ := e.encoders().Get().(*wire.Encoder)
@@ -234,8 +234,8 @@ func (e *Engine) judge(r httptry.Try, how Protocol, of *delivery.Request, took t
 // preflightTime is how long the preflight may take. Nothing is sent before it ends.
 const preflightTime = 20 * time.Second
 
-// mostFlags is the most bytes of the preflight's answer.
-const mostFlags = 64 << 10
+// maxFlags is the most bytes of the preflight's answer.
+const maxFlags = 64 << 10
 
 // PreflightPath is the path of the endpoint that knows the project keys.
 const PreflightPath = "/flags/"
@@ -251,7 +251,7 @@ func (e *Engine) preflight() {
 	body := `{"api_key":"` + e.Sender.Key() + `","distinct_id":"hogapi-preflight"}`
 	r := e.Post(e.posting, Request{
 		Kind: Preflight, Path: PreflightPath, Query: "v=2", Header: http.Header{}, Body: textBody(body),
-		MostBytes: mostFlags, MostTime: preflightTime,
+		MostBytes: maxFlags, MostTime: preflightTime,
 	})
 	if r.Err == nil {
 		e.answered.Store(true)

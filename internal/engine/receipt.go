@@ -9,7 +9,7 @@ import (
 func (r Result) Receipt(id, source string) event.Receipt {
 	receipt := ReceiptOf(id, source, r.State)
 	receipt.Protocol, receipt.Finished = event.Protocol(r.Protocol), r.Finished
-	receipt.Pending, receipt.Refused = r.Pending, r.NotTaken
+	receipt.Pending, receipt.Refused = r.Pending, r.Refused
 	receipt.Read += r.Pending
 	return receipt
 }
@@ -18,7 +18,7 @@ func (r Result) Receipt(id, source string) event.Receipt {
 func (p Progress) Stats(total int64) event.Stats {
 	return event.Stats{
 		Read: p.Read, Acknowledged: p.Acknowledged, Rejected: p.Rejected, Unconfirmed: p.Unconfirmed, Skipped: p.Skipped,
-		Refused: p.NotTaken, Pending: p.Read - p.Acknowledged - p.Rejected - p.Unconfirmed - p.Skipped,
+		Refused: p.Refused, Pending: p.Read - p.Acknowledged - p.Rejected - p.Unconfirmed - p.Skipped,
 		Resent: p.Resent, Total: total,
 		InFlight: p.InFlight, Bytes: p.Bytes, Requests: p.Requests, PlainBytes: p.PlainBytes, WireBytes: p.WireBytes,
 		Permits: p.Permits, Throttled: p.Throttled, FailingSince: p.Failure.Since, LastError: p.Failure.Err,

@@ -26,7 +26,7 @@ func enqueue(p *Engine, wait bool, events ...*Event) error {
 	return r.Admit(context.Background())
 }
 
-// A rehearsal gives each event the uuid that an import gives it.
+// A dryRun gives each event the uuid that an import gives it.
 func TestRehearsal(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		own, skipped, placeless := past("own", 4), past("skipped", 3), past("placeless", 0)
@@ -41,7 +41,7 @@ func TestRehearsal(t *testing.T) {
 
 		rules := w.Gate
 		rules.Protocol = wire.ProtocolBatch
-		r := NewRehearsal("imp", rules, w.Stamps, w.Seed)
+		r := NewDryRun("imp", rules, w.Stamps, w.Seed)
 		var ids []string
 		for _, ev := range events {
 			if out, _ := r.Next(ev); out != nil {

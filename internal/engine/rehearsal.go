@@ -7,28 +7,28 @@ import (
 	"github.com/hogapi/hogapi/internal/wire"
 )
 
-// Rehearsal encodes events and gives them their uuids as an import does, and sends nothing. It is not safe
+// DryRun encodes events and gives them their uuids as an import does, and sends nothing. It is not safe
 // for concurrent use.
-type Rehearsal struct {
+type DryRun struct {
 	encoder  *wire.Encoder
 	identity *wire.Identity
 	numbers  wire.Numbering
 }
 
-// NewRehearsal makes the Rehearsal of an import with this ID. For the other values see [Config].
-func NewRehearsal(importID string, gate wire.Rules, s wire.Stamps, seed maphash.Seed) *Rehearsal {
-	return &Rehearsal{
+// NewDryRun makes the DryRun of an import with this ID. For the other values see [Config].
+func NewDryRun(importID string, gate wire.Rules, s wire.Stamps, seed maphash.Seed) *DryRun {
+	return &DryRun{
 		encoder:  wire.NewEncoder(wire.NewGate(gate), s, seed),
 		identity: wire.NewIdentity(importID),
 	}
 }
 
-// AllowKeyless makes it the Rehearsal of an import that an older release has begun: see [wire.Identity].
-func (r *Rehearsal) AllowKeyless() { r.identity.AllowKeyless() }
+// AllowKeyless makes it the DryRun of an import that an older release has begun: see [wire.Identity].
+func (r *DryRun) AllowKeyless() { r.identity.AllowKeyless() }
 
 // Next returns the event as it is sent, valid until the next call, or the reason why the gate refuses it.
 // It returns neither for a skipped event. The caller must pass every event of a source, in order.
-func (r *Rehearsal) Next(ev *Event) (out *wire.Encoded, refusal *event.Error) {
+func (r *DryRun) Next(ev *Event) (out *wire.Encoded, refusal *event.Error) {
 	origin := ev.from()
 	n := r.numbers.Next(ev.Position, origin, ev.Number)
 	if ev.Skip != "" {

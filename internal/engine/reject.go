@@ -76,7 +76,7 @@ func (r *Reject) encode(enc *jsonb.Encoder) ([]byte, error) {
 	if why := r.Refusal; why != nil {
 		note.Reason, note.Field, note.Value, note.Want = why.Reason, mask.Clean(why.Field), mask.Clean(why.Value), mask.Clean(why.Want)
 		if why.Err != nil {
-			note.Detail = mask.Clean(errtext.Bare(why.Err).Error())
+			note.Detail = mask.Clean(errtext.WithoutPrefix(why.Err).Error())
 		}
 		for _, other := range why.Also {
 			note.Also = append(note.Also, mask.Clean(other.Fault()))

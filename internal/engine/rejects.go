@@ -106,8 +106,8 @@ func (f *Rejects) add(r *Reject) error {
 	return f.log.Append(line)
 }
 
-// AddAlone opens the file, appends the line of a reject and closes the file, for whoever does not own it.
-func (f *Rejects) AddAlone(r *Reject) error {
+// AppendOnce opens the file, appends the line of a reject and closes the file, for whoever does not own it.
+func (f *Rejects) AppendOnce(r *Reject) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if err := f.open(); err != nil {

@@ -72,7 +72,7 @@ func TestLines(t *testing.T) {
 		})
 	}
 	file := engine.NewRejects(new(simdisk.Disk), "rejects")
-	require.Error(t, file.AddAlone(&engine.Reject{Event: json.RawMessage("{")}))
+	require.Error(t, file.AppendOnce(&engine.Reject{Event: json.RawMessage("{")}))
 }
 
 // FuzzRecord: any record is in its line byte for byte.
@@ -177,10 +177,10 @@ func TestRejectsHaveOneOwner(t *testing.T) {
 	require.NoError(t, owner.Add(&engine.Reject{Record: []byte("ours")}))
 	for _, f := range []*engine.Rejects{owner, other} {
 		require.ErrorIs(t, f.Open(), durable.ErrLocked)
-		require.ErrorIs(t, f.AddAlone(&engine.Reject{}), durable.ErrLocked)
+		require.ErrorIs(t, f.AppendOnce(&engine.Reject{}), durable.ErrLocked)
 	}
 	require.NoError(t, owner.Close())
-	require.NoError(t, other.AddAlone(&engine.Reject{Record: []byte("theirs")}))
+	require.NoError(t, other.AppendOnce(&engine.Reject{Record: []byte("theirs")}))
 	require.NoError(t, owner.Open(), "given back")
 	require.NoError(t, os.Remove(path+".lock"))
 	require.ErrorIs(t, owner.Sync(), durable.ErrLockLost)
@@ -219,7 +219,7 @@ func TestRejectsAreDurable(t *testing.T) {
 		disk := new(simdisk.Disk)
 		disk.FailAt(n, broken)
 		file := engine.NewRejects(disk, "rejects")
-		err := file.AddAlone(&engine.Reject{Record: []byte("one")})
+		err := file.AppendOnce(&engine.Reject{Record: []byte("one")})
 		if err == nil {
 			content, err := durable.Read(disk.Crashed(uint64(n)), "rejects")
 			require.NoError(t, err)

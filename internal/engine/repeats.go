@@ -64,8 +64,8 @@ type Repeats struct {
 	order [][16]byte // of seen, oldest first
 }
 
-// mostSeen is how many lines a line is compared with. A crash repeats only lines that were in flight.
-const mostSeen = 1 << 17
+// maxSeen is how many lines a line is compared with. A crash repeats only lines that were in flight.
+const maxSeen = 1 << 17
 
 // Has reports a line that is a second one of the same reject, and notes the line. A uuid is not enough for
 // that: a vendor can give one to several records. The reasons may differ. A line without a note, which was
@@ -79,7 +79,7 @@ func (r *Repeats) Has(id uuid.UUID, note *Note, text []byte) bool {
 		r.seen = map[[16]byte]bool{}
 	}
 	r.seen[key] = true
-	if r.order = append(r.order, key); len(r.order) > mostSeen {
+	if r.order = append(r.order, key); len(r.order) > maxSeen {
 		delete(r.seen, r.order[0])
 		r.order = r.order[1:]
 	}

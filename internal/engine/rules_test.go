@@ -35,7 +35,7 @@ func TestRecordsOfPlaces(t *testing.T) {
 func TestTextsOfRejects(t *testing.T) {
 	t.Parallel()
 	o := Event{Position: at(1), size: 99}
-	o.turnDown(&Reject{Event: []byte("{}"), Record: []byte("raw")})
+	o.markRejected(&Reject{Event: []byte("{}"), Record: []byte("raw")})
 	assert.Equal(t, len("{}")+len("raw")+len("f"), o.size, "what it holds until it is handed over")
 	assert.Equal(t, strings.Repeat("n", wire.MaxName), rowName(strings.Repeat("n", wire.MaxName+1)))
 }

@@ -40,9 +40,9 @@ func (e *Engine) line(event []byte) []byte {
 	return slices.Clone(event)
 }
 
-// mostRejected is how many events in a row, each sent alone, may be refused while no event is accepted
+// maxRejected is how many events in a row, each sent alone, may be refused while no event is accepted
 // in between. A server that refuses everything is not the service.
-const mostRejected = 100
+const maxRejected = 100
 
 // rejected handles an event that the service has rejected, alone or by name.
 func (e *Engine) rejected(seq uint64, sent []byte, a delivery.Answer) error {
@@ -54,8 +54,8 @@ func (e *Engine) rejected(seq uint64, sent []byte, a delivery.Answer) error {
 	case a.Status == http.StatusRequestEntityTooLarge:
 		reason = event.ReasonAnswer413
 	}
-	if a.Verdict == delivery.Split && e.rejectedOnly.Add(1) >= mostRejected {
-		err := fmt.Errorf("%d different events in a row were refused, each sent alone: %w", mostRejected, a.Err)
+	if a.Verdict == delivery.Split && e.rejectedOnly.Add(1) >= maxRejected {
+		err := fmt.Errorf("%d different events in a row were refused, each sent alone: %w", maxRejected, a.Err)
 		return &event.StopError{Reason: event.StopRefused, Status: a.Status, Err: err}
 	}
 	held, reject := e.rejectOf(reason, sent, a)

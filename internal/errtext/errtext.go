@@ -9,25 +9,25 @@ import (
 	"strings"
 )
 
-// Bare returns an error without the module's prefix, for use within another error.
-func Bare(err error) error {
+// WithoutPrefix returns an error without the module's prefix, for use within another error.
+func WithoutPrefix(err error) error {
 	if err == nil || !strings.HasPrefix(err.Error(), prefix) {
 		return err
 	}
-	return bare{strings.TrimPrefix(err.Error(), prefix), err}
+	return cut{strings.TrimPrefix(err.Error(), prefix), err}
 }
 
-type bare struct {
+type cut struct {
 	text string
 	err  error
 }
 
-func (e bare) Error() string { return e.text }
-func (e bare) Unwrap() error { return e.err }
+func (e cut) Error() string { return e.text }
+func (e cut) Unwrap() error { return e.err }
 
-// Within returns an error for use inside another one of the same operation, without the operation's name.
-func Within[S ~string](op S, err error) error {
-	return bare{strings.TrimPrefix(strings.TrimPrefix(err.Error(), prefix), string(op)+": "), err}
+// WithoutOp returns an error for use inside another one of the same operation, without the operation's name.
+func WithoutOp[S ~string](op S, err error) error {
+	return cut{strings.TrimPrefix(strings.TrimPrefix(err.Error(), prefix), string(op)+": "), err}
 }
 
 // Pathless returns a file error without its path.

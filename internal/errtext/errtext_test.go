@@ -21,8 +21,8 @@ func TestErrorsHaveOnePrefix(t *testing.T) {
 func TestTextsOfParts(t *testing.T) {
 	var b Text
 	b.Add("read %d", 7)
-	b.AddIf(false, ", failing: %v", Bare(nil))
-	b.AddIf(true, ", failing: %v", Bare(Errorf("busy")))
+	b.AddIf(false, ", failing: %v", WithoutPrefix(nil))
+	b.AddIf(true, ", failing: %v", WithoutPrefix(Errorf("busy")))
 	assert.Equal(t, "read 7, failing: busy", b.String())
-	assert.EqualError(t, Within("runs.get", Errorf("runs.get: busy")), "busy")
+	assert.EqualError(t, WithoutOp("runs.get", Errorf("runs.get: busy")), "busy")
 }

@@ -71,10 +71,10 @@ type item struct{ from, to int }
 
 const (
 	stateFile  = "sorted.json"
-	mostRuns   = 256      // that are merged at once
+	maxRuns    = 256      // that are merged at once
 	readBuffer = 32 << 10 // of each
 	perItem    = 16       // bytes of an item besides its own
-	mostItem   = 1 << 30
+	maxItem    = 1 << 30
 )
 
 // Open opens a folder, or begins it.
@@ -252,8 +252,8 @@ func (s *Sorter) Finish(ctx context.Context, after json.RawMessage) error {
 	s.state.Ended = true
 	for len(s.state.Runs) > 1 {
 		n := len(s.state.Runs)
-		if n > mostRuns { // as few as leave one merge of all
-			n = min(mostRuns, n-mostRuns+1)
+		if n > maxRuns { // as few as leave one merge of all
+			n = min(maxRuns, n-maxRuns+1)
 		}
 		if err := s.merge(ctx, n); err != nil {
 			return err

@@ -42,8 +42,8 @@ type runWriter struct {
 }
 
 func (w *runWriter) add(item []byte) {
-	if len(item) > mostItem {
-		w.err = errors.Join(w.err, fmt.Errorf("an item has %d bytes, and at most %d can be sorted", len(item), mostItem))
+	if len(item) > maxItem {
+		w.err = errors.Join(w.err, fmt.Errorf("an item has %d bytes, and at most %d can be sorted", len(item), maxItem))
 		return
 	}
 	header := appendHeader(w.header[:0], w.run.Bytes, item)

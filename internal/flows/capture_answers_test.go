@@ -194,7 +194,7 @@ func TestEachResultOfCaptureV1(t *testing.T) {
 			require.ErrorContains(t, rejects[i].Err, want)
 			assert.NotContains(t, string(rejects[i].Event), `"options"`, "a line of a file")
 		}
-		assert.Empty(t, server.Breaches())
+		assert.Empty(t, server.Violations())
 	})
 }
 

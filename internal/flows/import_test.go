@@ -177,7 +177,7 @@ func TestHundredLoneRefusalsStop(t *testing.T) {
 				require.NoError(t, err)
 				assert.EqualValues(t, bad, receipt.Rejected)
 				assert.EqualValues(t, tt.n-bad, receipt.Acknowledged)
-				assert.Empty(t, server.Breaches(), "each half is a request of its own")
+				assert.Empty(t, server.Violations(), "each half is a request of its own")
 				return
 			}
 			stop := stopOf(t, err)

@@ -40,7 +40,7 @@ func TestMissingSaysWhyItIsEmpty(t *testing.T) {
 		"there is no Verification":                  none.Missing(numbered(3)),
 		"want the source that was verified":         (history.Verification{State: history.VerificationMissing, MissingEvents: 1, MissingIDs: ids}).Missing(nil),
 		"nothing is missing":                        (history.Verification{State: history.VerificationComplete}).Missing(numbered(3)),
-		`the import is "still arriving"`:            (history.Verification{State: history.VerificationInProgress}).Missing(numbered(3)),
+		`the import is "still arriving"`:            (history.Verification{State: history.VerificationStillArriving}).Missing(numbered(3)),
 		"not known which 2 events are missing":      (history.Verification{State: history.VerificationMissing, MissingEvents: 2}).Missing(numbered(3)),
 		`the import is "complete with unconfirmed"`: (history.Verification{State: history.VerificationCompleteUnconfirmed}).Missing(numbered(3)),
 	} {
@@ -176,7 +176,7 @@ func TestVerifyLag(t *testing.T) {
 	receipt := importInto(t, client, spread(n))
 	for seen := range 4 {
 		v := verified(t, client, receipt, nil)
-		assert.Equal(t, history.VerificationInProgress, v.State)
+		assert.Equal(t, history.VerificationStillArriving, v.State)
 		assert.EqualValues(t, 10*seen, v.Copies)
 		assert.Zero(t, v.MissingEvents)
 		server.ReleaseEvents(10)

@@ -148,10 +148,10 @@ func TestOneLookIsNotEnough(t *testing.T) {
 	receipt := receiptOf(t, spread(5))
 	server := hogapitest.New()
 	v := verified(t, server.Client(t), receipt, nil)
-	assert.Equal(t, history.VerificationInProgress, v.State)
+	assert.Equal(t, history.VerificationStillArriving, v.State)
 	assert.Contains(t, v.String(), "events may take 24h0m0s")
 	v = verified(t, server.Client(t, later(25*time.Hour)), receipt, nil)
-	assert.Equal(t, history.VerificationInProgress, v.State, "an import that has not been looked at before may be slow")
+	assert.Equal(t, history.VerificationStillArriving, v.State, "an import that has not been looked at before may be slow")
 	assert.Contains(t, v.String(), "it takes 3 looks over 1h0m0s")
 }
 

@@ -62,8 +62,8 @@ func TestDecide(t *testing.T) {
 				wanted := tt.want.retry && (!once || tt.want.once)
 				v := defaults.Decide(&o, once, math.MaxInt64, 0.5)
 				require.Equal(t, wanted, v.Retry, "once: %v", once)
-				require.Equal(t, tt.want.mayHave, v.MayHave)
-				require.Equal(t, errors.Is(o.Err, ErrTimeout), v.Silent)
+				require.Equal(t, tt.want.mayHave, v.MayHaveActed)
+				require.Equal(t, errors.Is(o.Err, ErrTimeout), v.TimedOut)
 				if !wanted {
 					continue
 				}

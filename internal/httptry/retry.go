@@ -29,13 +29,13 @@ type Call struct {
 	Header      http.Header
 	Body        []byte // nil for none
 
-	Once           bool     // the call acts again each time that it is carried out
-	TooMuchIsFinal bool     // a try that took too long is not repeated
-	TakesLocation  bool     // a redirect is the wanted answer
-	Keys           []string // no error and no kept body may show them
-	Now            func() time.Time
-	Mark           func(ctx context.Context, try int) context.Context // is Plan.Mark of each try
-	Tried          func(context.Context, *Try)                        // is called after each try
+	Once          bool     // the call acts again each time that it is carried out
+	NoRetryIfSlow bool     // a try that took too long is not repeated
+	TakesLocation bool     // a redirect is the wanted answer
+	Keys          []string // no error and no kept body may show them
+	Now           func() time.Time
+	Mark          func(ctx context.Context, try int) context.Context // is Plan.Mark of each try
+	Tried         func(context.Context, *Try)                        // is called after each try
 
 	paid int // for the newest retry, in tokens
 }
@@ -52,25 +52,25 @@ type Try struct {
 	Duration time.Duration // with the redirects that were followed
 
 	// Of a call.
-	Number        int           // from 1
-	OK            bool          // the answer is the wanted one
-	Location      string        // of a wanted redirect
-	Problem       ErrorBody     // of an answer that is no success, with masked keys
-	RetryAfter    time.Duration // that the service asks for
-	Canceled      bool          // the caller's context has ended
-	EverSent      bool          // this or an earlier try may have reached the host
-	MayHaveBefore bool          // an earlier try of the call may have taken effect
+	Number             int           // from 1
+	OK                 bool          // the answer is the wanted one
+	Location           string        // of a wanted redirect
+	Problem            ErrorBody     // of an answer that is no success, with masked keys
+	RetryAfter         time.Duration // that the service asks for
+	Canceled           bool          // the caller's context has ended
+	EverSent           bool          // this or an earlier try may have reached the host
+	MayHaveActedBefore bool          // an earlier try of the call may have taken effect
 	Decision
 }
 
 // Decision is the next step after a try.
 type Decision struct {
-	Retry   bool
-	Wait    time.Duration // before the next try
-	TooLong bool          // the wait would not end before the caller's deadline
-	Starved bool          // the retry budget is used up
-	MayHave bool          // the call may have taken effect although it failed
-	Silent  bool          // no answer within the time for one try
+	Retry        bool
+	Wait         time.Duration // before the next try
+	TooLong      bool          // the wait would not end before the caller's deadline
+	Starved      bool          // the retry budget is used up
+	MayHaveActed bool          // the call may have taken effect although it failed
+	TimedOut     bool          // no answer within the time for one try
 }
 
 // Send makes tries until one succeeds or no other may follow, and returns the last.
@@ -112,7 +112,7 @@ func (c *Call) Send(ctx context.Context) *Try {
 func (c *Call) judge(ctx context.Context, before *Try, err error) *Try {
 	t := c.Plan.take(err, c.Keys)
 	t.Number, t.Canceled = before.Number+1, ctx.Err() != nil
-	t.MayHaveBefore = before.MayHaveBefore || before.MayHave
+	t.MayHaveActedBefore = before.MayHaveActedBefore || before.MayHaveActed
 	t.EverSent = before.EverSent || !t.Unsent
 	switch {
 	case err != nil:
@@ -133,7 +133,7 @@ func (c *Call) judge(ctx context.Context, before *Try, err error) *Try {
 		left = time.Until(deadline)
 	}
 	t.Decision = c.Policy.Decide(&t, c.Once, left, Random())
-	if c.TooMuchIsFinal && (TookTooMuch(t.Status) || t.Silent) {
+	if c.NoRetryIfSlow && (TookTooMuch(t.Status) || t.TimedOut) {
 		t.Retry = false
 	}
 	switch {
@@ -141,8 +141,8 @@ func (c *Call) judge(ctx context.Context, before *Try, err error) *Try {
 		c.Tokens.give(max(c.paid, 1))
 	case t.Retry:
 		c.paid = CostOfRetry
-		if t.Silent {
-			c.paid = costSilent
+		if t.TimedOut {
+			c.paid = costTimedOut
 		}
 		t.Retry = c.Tokens.Take(c.paid)
 		t.Starved = !t.Retry
@@ -212,13 +212,13 @@ func (p Policy) Decide(t *Try, once bool, left time.Duration, random float64) (d
 	if t.OK {
 		return d
 	}
-	d.MayHave, d.Silent = t.mayHaveActed(), errors.Is(t.Err, ErrTimeout)
+	d.MayHaveActed, d.TimedOut = t.mayHaveActed(), errors.Is(t.Err, ErrTimeout)
 	wasThrottled := t.Status == http.StatusTooManyRequests && t.Problem.Code == codeThrottled // nothing was done
 	isTransient := IsTransientStatus(t.Status) && !IsFull(t.Problem.Code)
 	if t.Err != nil {
 		isTransient = !IsPermanent(t.Err)
 	}
-	if t.Canceled || !isTransient || once && (d.MayHave || t.Status != 0 && !wasThrottled) {
+	if t.Canceled || !isTransient || once && (d.MayHaveActed || t.Status != 0 && !wasThrottled) {
 		return d
 	}
 	d.Wait = Jitter(p.BaseDelay, p.MaxDelay, t.Number, random)
@@ -322,9 +322,9 @@ func Random() float64 { return rand.Float64() } //nolint:gosec // jitter needs n
 
 // The retry budget of a client, in tokens.
 const (
-	MaxTokens   = 500 // tokens of a client
-	CostOfRetry = 5
-	costSilent  = 10 // of a retry after a timeout: it takes the caller longer
+	MaxTokens    = 500 // tokens of a client
+	CostOfRetry  = 5
+	costTimedOut = 10 // of a retry after a timeout: it takes the caller longer
 )
 
 // Tokens keep a total outage from multiplying the load: a retry takes tokens, a success

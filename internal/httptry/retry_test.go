@@ -56,7 +56,7 @@ func TestSend(t *testing.T) {
 		"a proxy's not found":      {nil, []roundTrip{answers(404, "<html>")}, 1, false, false},
 		"acts again each time":     {func(x *Call) { x.Once = true }, []roundTrip{busy}, 1, false, false},
 		"a gateway's timeout":      {nil, []roundTrip{answers(504, "slow")}, 3, false, false},
-		"one that is not repeated": {func(x *Call) { x.TooMuchIsFinal = true }, []roundTrip{answers(504, "slow")}, 1, false, false},
+		"one that is not repeated": {func(x *Call) { x.NoRetryIfSlow = true }, []roundTrip{answers(504, "slow")}, 1, false, false},
 		"a redirect":               {nil, []roundTrip{answers(302, "", "Location", "https://elsewhere.test/?sig=1")}, 1, false, false},
 		"a redirect that is wanted": {func(x *Call) { x.TakesLocation = true },
 			[]roundTrip{answers(302, "", "Location", "https://elsewhere.test/?sig=1")}, 1, true, false},
@@ -116,7 +116,7 @@ func TestCostOfRetries(t *testing.T) {
 		script        []roundTrip
 	}{
 		"never":               {0, 2 * CostOfRetry, []roundTrip{busy}},
-		"silent, then busy":   {0, costSilent + CostOfRetry, []roundTrip{hangs, busy}},
+		"silent, then busy":   {0, costTimedOut + CostOfRetry, []roundTrip{hangs, busy}},
 		"busy, then well":     {7, 7, []roundTrip{busy, ok}},
 		"busy twice":          {7, 7 + CostOfRetry, []roundTrip{busy, busy, ok}},
 		"well at once":        {7, 6, []roundTrip{ok}},

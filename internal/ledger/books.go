@@ -44,7 +44,7 @@ type Shared[P comparable] struct {
 	UUID     string `json:"uuid"`
 }
 
-const mostShared = 5
+const maxShared = 5
 
 // Counts returns the totals that have limits.
 func (t *Totals[P]) Counts() Counts {
@@ -173,17 +173,17 @@ func (k *books[P]) share(e *entry[P]) {
 		warning = event.WarningUUIDConflict
 	}
 	AddTo(t.Warnings, string(warning), 1)
-	if len(t.Shared) < mostShared {
+	if len(t.Shared) < maxShared {
 		t.Shared = append(slices.Clip(t.Shared), Shared[P]{e.position, uuid.UUID(e.id).String()})
 	}
 }
 
-// mostReasons bounds maps of counts, since callers may choose the keys.
-const mostReasons = 200
+// maxReasons bounds maps of counts, since callers may choose the keys.
+const maxReasons = 200
 
 // AddTo adds to a count in a bounded map; further keys count as [Other].
 func AddTo(counts map[string]int64, key string, n int64) {
-	if _, known := counts[key]; !known && len(counts) >= mostReasons {
+	if _, known := counts[key]; !known && len(counts) >= maxReasons {
 		key = Other
 	}
 	counts[key] += n

@@ -207,16 +207,16 @@ func (l *Ledger[P, R]) Acknowledge(seqs []uint64, at time.Time) {
 // RejectSent settles an event that the service has rejected. held are additional bytes, held for its
 // reject until the commit.
 func (l *Ledger[P, R]) RejectSent(seq uint64, reason string, held int, reject func(position P, id [16]byte) R) {
-	l.turnDown(seq, rejectedByService, &detail[R]{reason: reason, held: held}, reject)
+	l.markRejected(seq, rejectedByService, &detail[R]{reason: reason, held: held}, reject)
 }
 
 // Unconfirm settles an event with an unknown outcome. It is passed on as a reject; held is as for
 // RejectSent.
 func (l *Ledger[P, R]) Unconfirm(seq uint64, held int, reject func(position P, id [16]byte) R) {
-	l.turnDown(seq, unconfirmed, &detail[R]{held: held}, reject)
+	l.markRejected(seq, unconfirmed, &detail[R]{held: held}, reject)
 }
 
-func (l *Ledger[P, R]) turnDown(seq uint64, to state, a *detail[R], reject func(position P, id [16]byte) R) {
+func (l *Ledger[P, R]) markRejected(seq uint64, to state, a *detail[R], reject func(position P, id [16]byte) R) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	e := l.window.at(seq)

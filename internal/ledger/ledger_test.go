@@ -129,14 +129,14 @@ func TestConcludeCountsWhatWasAcceptedBehindAGap(t *testing.T) {
 func TestReasonsAreBounded(t *testing.T) {
 	t.Parallel()
 	l := New[int, string]()
-	const n = 3 * mostReasons
+	const n = 3 * maxReasons
 	for i := range n {
 		l.Skip(one(i+1), fmt.Sprint("reason ", i))
 	}
 	l.Commit(n)
 	skips := l.State().Totals.Skips
-	require.Len(t, skips, mostReasons+1)
-	require.EqualValues(t, n-mostReasons, skips[Other])
+	require.Len(t, skips, maxReasons+1)
+	require.EqualValues(t, n-maxReasons, skips[Other])
 }
 
 // modelEvent is an event in the model.

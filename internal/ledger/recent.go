@@ -23,10 +23,10 @@ func MarkOf(id [16]byte) uint64 {
 	return binary.BigEndian.Uint64(id[:8])*mixFactor ^ binary.BigEndian.Uint64(id[8:])
 }
 
-// Recent remembers the last mostRecent to 2*mostRecent uuids, each with the word of its first event.
+// Recent remembers the last maxRecent to 2*maxRecent uuids, each with the word of its first event.
 type Recent[W any] struct{ now, before estimate.Marks[W] }
 
-const mostRecent = 100_000
+const maxRecent = 100_000
 
 // Find returns the word of the first event with a uuid.
 func (r *Recent[W]) Find(id [16]byte) (word W, known bool) {
@@ -43,12 +43,12 @@ func (r *Recent[W]) First(id [16]byte, word W) W {
 	if was, known := r.before.Word(mark); known {
 		return was
 	}
-	r.now.Most = mostRecent
+	r.now.Most = maxRecent
 	was, known, kept := r.now.Add(mark, word)
 	if !kept {
 		r.before, r.now = r.now, r.before
 		r.now.Clear()
-		r.now.Most = mostRecent
+		r.now.Most = maxRecent
 		r.now.Add(mark, word)
 	}
 	if known {

@@ -24,11 +24,11 @@ func TestRecent(t *testing.T) {
 	}
 	assert.Equal(t, [2]bool{true, false}, add(one, 0xb_0001))
 	assert.Equal(t, [2]bool{false, true}, add(one, 0xa_0002))
-	for i := range mostRecent {
+	for i := range maxRecent {
 		add([16]byte{0: 1, 4: byte(i >> 16), 5: byte(i >> 8), 6: byte(i)}, 1)
 	}
 	assert.Equal(t, [2]bool{true, false}, add(one, 0xb_0001), "of the generation before")
-	for i := range 2 * mostRecent {
+	for i := range 2 * maxRecent {
 		add([16]byte{0: 2, 4: byte(i >> 16), 5: byte(i >> 8), 6: byte(i)}, 1)
 	}
 	assert.Equal(t, [2]bool{}, add(one, 0xb_0001), "forgotten")

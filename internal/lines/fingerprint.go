@@ -28,8 +28,8 @@ func versionOf(info fs.FileInfo) string {
 }
 
 const (
-	mostOfHead = 64 << 10
-	mostOfTail = 4 << 10
+	maxOfHead = 64 << 10
+	maxOfTail = 4 << 10
 )
 
 // Replaced stands for a file that lost its name before its fingerprint was taken.
@@ -69,7 +69,7 @@ func fingerprintOf(file io.ReaderAt, offset int64) (p Fingerprint, err error) {
 	head, _ := text.Peek(4)
 	switch kind := packing(head); kind {
 	case isZip:
-		p.Head, err = digestUpTo(text, mostOfHead)
+		p.Head, err = digestUpTo(text, maxOfHead)
 		return p, err
 	case isGzip, isZstd:
 		u, err := unpack(kind, text)
@@ -77,13 +77,13 @@ func fingerprintOf(file io.ReaderAt, offset int64) (p Fingerprint, err error) {
 			return p, err
 		}
 		defer u.close()
-		p.Head, err = digestOf(u, min(mostOfHead, settled))
+		p.Head, err = digestOf(u, min(maxOfHead, settled))
 		return p, err
 	}
-	if p.Head, err = digestOf(text, min(mostOfHead, settled)); err != nil {
+	if p.Head, err = digestOf(text, min(maxOfHead, settled)); err != nil {
 		return p, err
 	}
-	tail := min(mostOfTail, settled)
+	tail := min(maxOfTail, settled)
 	p.Tail, err = digestOf(io.NewSectionReader(file, settled-tail, tail), tail)
 	return p, err
 }
@@ -169,10 +169,10 @@ func contentOf(fsys fs.FS, path string) (c Content, err error) {
 	}
 	defer func() { _ = file.Close() }() // only read
 	c.Size = info.Size()
-	ends := io.LimitReader(file, mostOfHead)
+	ends := io.LimitReader(file, maxOfHead)
 	if at, ok := file.(io.ReaderAt); ok {
-		ends = io.MultiReader(ends, io.NewSectionReader(at, max(c.Size-mostOfTail, 0), mostOfTail))
+		ends = io.MultiReader(ends, io.NewSectionReader(at, max(c.Size-maxOfTail, 0), maxOfTail))
 	}
-	c.Ends, err = digestUpTo(ends, mostOfHead+mostOfTail)
+	c.Ends, err = digestUpTo(ends, maxOfHead+maxOfTail)
 	return c, err
 }

@@ -95,13 +95,13 @@ func TestHeadersOfManyColumns(t *testing.T) {
 			return b.String() + "\n"
 		}
 		same := func(int) string { return "a" }
-		rows, err := readTable(t, layout, of(mostColumns, same)+of(mostColumns, func(int) string { return "1" }))
+		rows, err := readTable(t, layout, of(maxColumns, same)+of(maxColumns, func(int) string { return "1" }))
 		require.NoError(t, err)
 		require.Len(t, rows, 1)
-		assert.Contains(t, rows[0], fmt.Sprintf(`"a_%d":"1"}`, mostColumns))
+		assert.Contains(t, rows[0], fmt.Sprintf(`"a_%d":"1"}`, maxColumns))
 		_, err = readTable(t, layout, of(40_000, func(i int) string { return fmt.Sprint("c", i) }))
 		require.ErrorContains(t, err, "t.csv: the header: it has 40000 columns, and at most 10000 are read: is it the header of a table?")
-		_, err = readTable(t, layout, of(3, func(int) string { return strings.Repeat("x", mostNames/3+1) }))
+		_, err = readTable(t, layout, of(3, func(int) string { return strings.Repeat("x", maxNames/3+1) }))
 		require.ErrorContains(t, err, "the names of its columns have over 1048576 bytes")
 	}
 }

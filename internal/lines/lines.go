@@ -185,8 +185,8 @@ func (e *textError) Error() string { return e.Text }
 
 var errHole = &textError{"the file has zeros in place of text: it was not written completely, or copied with a hole; get it again"}
 
-// leastHole is a number of consecutive zeros that no text has.
-const leastHole = 512
+// minHole is a number of consecutive zeros that no text has.
+const minHole = 512
 
 // hole finds zeros within a text that comes in pieces.
 type hole struct{ zeros int } // at the end of the last piece
@@ -195,7 +195,7 @@ type hole struct{ zeros int } // at the end of the last piece
 func (h *hole) isIn(piece []byte) bool {
 	for len(piece) > 0 {
 		rest := bytes.TrimLeft(piece, "\x00")
-		if h.zeros += len(piece) - len(rest); h.zeros >= leastHole {
+		if h.zeros += len(piece) - len(rest); h.zeros >= minHole {
 			return true
 		}
 		if len(rest) == 0 {
@@ -221,8 +221,8 @@ type Cut struct {
 	SHA256 []byte `json:"sha256"`
 }
 
-// mostOriginal limits the bytes of a record that Read reads.
-const mostOriginal = 256 << 20
+// maxOriginal limits the bytes of a record that Read reads.
+const maxOriginal = 256 << 20
 
 // Read reads the whole record from its file.
 func (c *Cut) Read(ctx context.Context) (record []byte, err error) {
@@ -232,8 +232,8 @@ func (c *Cut) Read(ctx context.Context) (record []byte, err error) {
 		return nil, fmt.Errorf("the record has %d bytes, and its source keeps it: correct it there", c.Bytes)
 	case c.Bytes < 0 || c.Begin < 0:
 		return nil, fmt.Errorf("the place of the record is damaged: %d bytes at byte %d", c.Bytes, c.Begin)
-	case c.Bytes > mostOriginal:
-		return nil, fmt.Errorf("the record has %d bytes, and at most %d are read: correct it in its file", c.Bytes, mostOriginal)
+	case c.Bytes > maxOriginal:
+		return nil, fmt.Errorf("the record has %d bytes, and at most %d are read: correct it in its file", c.Bytes, maxOriginal)
 	}
 	name := mask.Shown(filepath.Base(c.File))
 	defer func() {

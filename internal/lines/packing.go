@@ -81,7 +81,7 @@ func unpack(kind string, packed *bufio.Reader) (unpacker, error) {
 		z.Multistream(false)
 		return &members{packed: packed, z: z}, nil
 	}
-	d, err := zstd.NewReader(packed, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(mostWindow))
+	d, err := zstd.NewReader(packed, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(maxWindow))
 	if err != nil {
 		return nil, err
 	}
@@ -94,7 +94,7 @@ type frames struct {
 	read, good int64
 }
 
-const mostWindow = 8 << 20
+const maxWindow = 8 << 20
 
 func (f *frames) Read(p []byte) (n int, err error) {
 	n, err = f.Decoder.Read(p)
@@ -103,7 +103,7 @@ func (f *frames) Read(p []byte) (n int, err error) {
 	case errors.Is(err, io.EOF):
 		f.good = f.read
 	case errors.Is(err, zstd.ErrWindowSizeExceeded):
-		err = fmt.Errorf("%w: its window is over %d MiB: unpack it, or compress it without --long and --ultra", err, mostWindow>>20)
+		err = fmt.Errorf("%w: its window is over %d MiB: unpack it, or compress it without --long and --ultra", err, maxWindow>>20)
 	}
 	return n, err
 }

@@ -78,20 +78,20 @@ func newRows(table Table, d divider) (*rows, error) {
 
 // Limits of a header, since each row repeats all names.
 const (
-	mostColumns = 10_000
-	mostNames   = 1 << 20 // bytes
+	maxColumns = 10_000
+	maxNames   = 1 << 20 // bytes
 )
 
 func checkHeader(columns []string) error {
-	if len(columns) > mostColumns {
-		return fmt.Errorf("the header: it has %d columns, and at most %d are read: is it the header of a table?", len(columns), mostColumns)
+	if len(columns) > maxColumns {
+		return fmt.Errorf("the header: it has %d columns, and at most %d are read: is it the header of a table?", len(columns), maxColumns)
 	}
 	bytes := 0
 	for _, name := range columns {
 		bytes += len(name)
 	}
-	if bytes > mostNames {
-		return fmt.Errorf("the header: the names of its columns have over %d bytes: is it the header of a table?", mostNames)
+	if bytes > maxNames {
+		return fmt.Errorf("the header: the names of its columns have over %d bytes: is it the header of a table?", maxNames)
 	}
 	return nil
 }
@@ -195,8 +195,8 @@ type quoted struct {
 
 // A row beyond one of these limits is taken for one with an unclosed quote.
 const (
-	mostRowLines = 1000
-	mostRowBytes = 1 << 20
+	maxRowLines = 1000
+	maxRowBytes = 1 << 20
 )
 
 func newQuoted(source io.Reader, offset int64, longest int, comma rune) *quoted {
@@ -250,10 +250,10 @@ func (q *quoted) divide() ([]string, Line, error) {
 	if l.Open {
 		last++
 	}
-	if n := last - line + 1; n > mostRowLines || n > 1 && len(text) > mostRowBytes {
+	if n := last - line + 1; n > maxRowLines || n > 1 && len(text) > maxRowBytes {
 		q.line = line - 1
 		return nil, Line{}, textErrorf("a quote makes one row of %d lines and %d bytes, and at most %d lines or %d bytes are read as one: "+
-			"a quote is missing here or before", n, len(text), mostRowLines, mostRowBytes)
+			"a quote is missing here or before", n, len(text), maxRowLines, maxRowBytes)
 	}
 	q.line = line
 	if isBad {

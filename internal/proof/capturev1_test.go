@@ -121,7 +121,7 @@ func TestMixedAnswersOfCaptureV1(t *testing.T) {
 	whole := readFile(t, rejects)
 	require.NoError(t, os.WriteFile(rejects, []byte(whole[:100]+"\n"+whole), 0o600)) // as a kill within a line leaves it
 	requireMixed(t, server, receipt, rejects, n)
-	assert.Empty(t, server.Breaches())
+	assert.Empty(t, server.Violations())
 	server.ClearScript(ops.Capture)
 
 	// A second import sends the unconfirmed events again, unchanged. The line that a kill cut is not an event.

@@ -363,10 +363,10 @@ func importOver(t *testing.T, fake *hogapitest.Server, c *cutter, events history
 	testevents.RequireBalanced(t, receipt)
 	require.Equal(t, receipt.Read, receipt.Acknowledged)
 	testevents.RequireWhole(t, fake, int(receipt.Read))
-	for _, b := range fake.Breaches() {
-		switch b.Duty {
-		case hogapitest.DutyAttempt, hogapitest.DutyTimestamp: // over another connection, a try can overtake the previous one
-		case hogapitest.DutyFinal: // nor does a lost answer bind anybody
+	for _, b := range fake.Violations() {
+		switch b.Rule {
+		case hogapitest.RuleAttempt, hogapitest.RuleTimestamp: // over another connection, a try can overtake the previous one
+		case hogapitest.RuleFinal: // nor does a lost answer bind anybody
 		default:
 			assert.True(t, b.AfterRestart, "%s", b)
 		}

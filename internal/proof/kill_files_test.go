@@ -164,11 +164,11 @@ func TestKilledWhileSorting(t *testing.T) {
 		bench.open(t, "", int(want.Receipt.Read))
 		bench.Kind, bench.File, bench.Delivery, bench.State = undisturbed.Kind, undisturbed.File, undisturbed.Delivery, t.TempDir()
 		require.NoError(t, os.Mkdir(bench.temporary(), 0o700))
-		const whileLinking, mostWhileSorting = 1, 4
+		const whileLinking, maxWhileSorting = 1, 4
 		whileSorting, left := 0, 0
 		for k := range kills {
 			switch after := k - whileSorting; {
-			case !bench.isSorted(t) && whileSorting < mostWhileSorting:
+			case !bench.isSorted(t) && whileSorting < maxWhileSorting:
 				whileSorting++
 				bench.killSoonAfter(t, time.Duration(random.IntN(60_000))*time.Microsecond, func() bool {
 					_, err := os.Stat(bench.sorted())

@@ -197,8 +197,8 @@ func TestKilledDuringMixedAnswers(t *testing.T) {
 	bench.server.Script(ops.Capture, hogapitest.Always(hogapitest.Results(mixed.of)))
 	bench.killAll(t, testevents.Sized(20, 60, 200))
 	requireMixed(t, bench.server, bench.end(t), bench.task.rejects(), n)
-	for _, b := range bench.server.Breaches() {
-		require.NotEqual(t, hogapitest.DutyProtocol, b.Duty, strings.TrimSpace(b.String()))
+	for _, b := range bench.server.Violations() {
+		require.NotEqual(t, hogapitest.RuleProtocol, b.Rule, strings.TrimSpace(b.String()))
 	}
 }
 

@@ -35,7 +35,7 @@ import (
 // resident size from the system.
 
 const (
-	mostResident    = 64 << 20
+	maxResident     = 64 << 20
 	behindASlowSink = 80 << 20 // more than at the start: 59 to 70 MiB were measured
 )
 
@@ -98,10 +98,10 @@ func TestMemoryBehindASlowSink(t *testing.T) {
 		"plain":              {hogapi.DeliveryOptions{Compression: hogapi.CompressionNone}, "wide", 0, behindASlowSink},
 		"64 lanes, plain":    {hogapi.DeliveryOptions{Compression: hogapi.CompressionNone, Tuning: hogapi.Tuning{Lanes: 64}}, "wide", 0, behindASlowSink},
 		"1 MiB in all":       {hogapi.DeliveryOptions{Tuning: hogapi.Tuning{MaxBytes: mib}}, "wide", 0, behindASlowSink},
-		"requests of 18 MiB": {hogapi.DeliveryOptions{Tuning: hogapi.Tuning{MaxBytes: 32 * mib, MaxBatchBytes: 18 * mib, MaxBatchEvents: 10_000, Lanes: 1}}, "bulky", 0, 3 * mostResident},
+		"requests of 18 MiB": {hogapi.DeliveryOptions{Tuning: hogapi.Tuning{MaxBytes: 32 * mib, MaxBatchBytes: 18 * mib, MaxBatchEvents: 10_000, Lanes: 1}}, "bulky", 0, 3 * maxResident},
 		"all at once": {
 			hogapi.DeliveryOptions{Compression: hogapi.CompressionNone, Tuning: hogapi.Tuning{MaxBytes: 32 * mib, MaxBatchBytes: 18 * mib, MaxBatchEvents: 10_000, MaxInFlight: 1_000_000, Lanes: 64}},
-			"wide", 0, 3 * mostResident,
+			"wide", 0, 3 * maxResident,
 		},
 	}
 	wait := testevents.Sized(3*time.Second, 10*time.Second, 30*time.Second) // until Enqueue has blocked for that long
@@ -182,16 +182,16 @@ func feedSlowSink(w task) (report childReport) {
 	return report
 }
 
-// leastResident runs a child up to three times until it stays small, because the garbage collector is late on a busy machine. Memory that
+// minResident runs a child up to three times until it stays small, because the garbage collector is late on a busy machine. Memory that
 // the package really holds shows in each run.
-func leastResident(t *testing.T, start func() *child, feed func()) (c *child, r childReport) {
+func minResident(t *testing.T, start func() *child, feed func()) (c *child, r childReport) {
 	t.Helper()
 	for range 3 {
 		c = start()
 		if feed != nil {
 			feed()
 		}
-		if r = c.report(t); r.Values["peak"] <= mostResident {
+		if r = c.report(t); r.Values["peak"] <= maxResident {
 			break
 		}
 	}
@@ -232,7 +232,7 @@ func TestMemoryOfALargeFile(t *testing.T) {
 			t.Parallel()
 			var pipe string
 			var n int
-			_, r := leastResident(t, func() *child {
+			_, r := minResident(t, func() *child {
 				pipe = filepath.Join(t.TempDir(), "e.jsonl")
 				require.NoError(t, syscall.Mkfifo(pipe, 0o600))
 				return startChild(t, task{Do: "large file", Kind: form.kind, URL: serve(t, swallow{}), File: pipe, State: filepath.Join(t.TempDir(), "state")})
@@ -240,7 +240,7 @@ func TestMemoryOfALargeFile(t *testing.T) {
 			require.Empty(t, r.Error)
 			testevents.RequireBalanced(t, r.Receipt)
 			require.EqualValues(t, n, r.Receipt.Acknowledged)
-			assertResident(t, mostResident, r.Values["peak"])
+			assertResident(t, maxResident, r.Values["peak"])
 			t.Logf("%d MiB, %d events: at most %.1f MiB resident", size>>20, n, r.Values["peak"]/(1<<20))
 		})
 	}
@@ -262,14 +262,14 @@ func TestMemoryOfSorting(t *testing.T) {
 	}
 	require.NoError(t, w.Flush())
 	require.NoError(t, f.Close())
-	_, r := leastResident(t, func() *child {
+	_, r := minResident(t, func() *child {
 		work := task{Do: "large file", Kind: "sorted", URL: serve(t, swallow{}), File: path, State: t.TempDir()}
 		require.NoError(t, os.Mkdir(work.temporary(), 0o700))
 		return startChild(t, work)
 	}, nil)
 	require.Empty(t, r.Error)
 	require.EqualValues(t, n, r.Receipt.Acknowledged)
-	assertResident(t, mostResident, r.Values["peak"])
+	assertResident(t, maxResident, r.Values["peak"])
 	t.Logf("%d events: at most %.1f MiB resident", n, r.Values["peak"]/(1<<20))
 }
 
@@ -340,7 +340,7 @@ func TestMemoryOfHostileStreams(t *testing.T) {
 	for name, stream := range hostile {
 		n := stream.n
 		t.Run(name, func(t *testing.T) {
-			c, r := leastResident(t, func() *child {
+			c, r := minResident(t, func() *child {
 				return startChild(t, task{Do: "hostile", URL: serve(t, swallow{delay: 20 * time.Millisecond}), Kind: name, N: n, State: t.TempDir()}, "GOMEMLIMIT=48MiB")
 			}, nil)
 			require.Empty(t, r.Error)
@@ -353,7 +353,7 @@ func TestMemoryOfHostileStreams(t *testing.T) {
 			}
 			require.Equal(t, r.Receipt.Acknowledged, days)
 			assert.LessOrEqual(t, len(r.Receipt.Days), 10_001)
-			assertResident(t, mostResident, r.Values["peak"])
+			assertResident(t, maxResident, r.Values["peak"])
 			t.Logf("%d events: at most %.1f MiB resident; processor time %v", n, r.Values["peak"]/(1<<20), c.ProcessState.UserTime())
 		})
 	}

@@ -126,7 +126,7 @@ func TestVerifyFindsExactlyWhatIsMissing(t *testing.T) {
 	for _, share := range []int{0, n / 2} { // lag
 		b.server.ReleaseEvents(share)
 		v := b.verify(t, time.Minute)
-		assert.Equal(t, history.VerificationInProgress, v.State)
+		assert.Equal(t, history.VerificationStillArriving, v.State)
 		assert.Zero(t, v.MissingEvents)
 		assert.EqualValues(t, share, v.Copies)
 	}
@@ -175,6 +175,6 @@ func TestVerifyFindsExactlyWhatIsMissing(t *testing.T) {
 	assert.Zero(t, v.MissingEvents)
 	assert.Empty(t, v.MissingIDs)
 	assert.Equal(t, sortedUUIDs(moved), v.MovedIDs)
-	assertResident(t, mostResident, b.peak)
+	assertResident(t, maxResident, b.peak)
 	t.Logf("%d events in %d cells: at most %.1f MiB resident", n, len(v.Cells), b.peak/(1<<20))
 }

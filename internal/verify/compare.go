@@ -29,7 +29,7 @@ type findings struct {
 type cellFinds struct {
 	missing, arriving, moved, foreign int64
 
-	come        int64  // since they were listed
+	arrived     int64  // since they were listed
 	again       int64  // rejects that were imported since
 	unconfirmed int64  // absent, and all of them can be unconfirmed ones, which are not missing or not yet
 	why         string // not all of it was compared
@@ -47,7 +47,7 @@ func (v *verifier) isSuspect(i int) bool {
 		return true
 	case Unknown:
 		return !isUncountable(v.table.Cells[i].Name)
-	case Arriving:
+	case StillArriving:
 		return v.EveryUUID || v.every || v.mayBeShared(i)
 	default: // complete by its sums
 		return v.EveryUUID
@@ -121,7 +121,7 @@ func (v *verifier) lookBeyond(ctx context.Context, days []Window) error {
 		case queries.KindOf(err) == queries.TooMuch && n < maxBeyond && w.Until.Sub(w.From) > minBeyond:
 			todo = append(w.Halves(), todo...)
 		default:
-			v.note("%v was not searched for events that have moved: %v", w, errtext.Bare(err))
+			v.note("%v was not searched for events that have moved: %v", w, errtext.WithoutPrefix(err))
 		}
 		v.progress(Progress{Step: "look elsewhere", Done: int64(n), Total: int64(n + len(todo))})
 	}
@@ -213,7 +213,7 @@ func (v *verifier) compareCell(ctx context.Context, sorted *sortedItems, i int) 
 	case !errors.As(err, new(*listError)):
 		return v.files.failed(sortedName, err)
 	}
-	finds.why = "its uuids could not be listed: " + mask.Clean(errtext.Bare(err).Error())
+	finds.why = "its uuids could not be listed: " + mask.Clean(errtext.WithoutPrefix(err).Error())
 	return nil
 }
 
@@ -256,7 +256,7 @@ func (v *verifier) compareOutside(ctx context.Context, sorted *sortedItems) erro
 			continue
 		}
 		v.finds.ours[ours.id] = true
-		v.count1(key, func(f *cellFinds) { f.foreign, f.moved = f.foreign-1, f.moved+1 })
+		v.countOne(key, func(f *cellFinds) { f.foreign, f.moved = f.foreign-1, f.moved+1 })
 	}
 	return nil
 }
@@ -291,8 +291,8 @@ func (v *verifier) listOutside(ctx context.Context, key Key) error {
 	return nil
 }
 
-// count1 changes the findings of a cell, of the receipt or not.
-func (v *verifier) count1(key Key, change func(*cellFinds)) {
+// countOne changes the findings of a cell, of the receipt or not.
+func (v *verifier) countOne(key Key, change func(*cellFinds)) {
 	if i, ok := v.table.index[key]; ok {
 		change(&v.finds.cells[i])
 		return

@@ -74,9 +74,9 @@ func TestCellsThatAreCompared(t *testing.T) {
 	}{
 		"none":                 {func(*Config, *project) {}, "", Complete},
 		"every one":            {func(c *Config, _ *project) { c.EveryUUID = true }, strings.Repeat("e", 20), Complete},
-		"none that can arrive": {func(_ *Config, p *project) { p.lost(10) }, "", Arriving},
+		"none that can arrive": {func(_ *Config, p *project) { p.lost(10) }, "", StillArriving},
 		"one with too many":    {func(_ *Config, p *project) { p.events = append(p.events, Event{id(90), "e", day(3), false}) }, "e", TooMany},
-		"an unconfirmed one":   {func(c *Config, p *project) { c.unconfirmed(10); p.lost(10); p.lost(3) }, "e", Arriving},
+		"an unconfirmed one":   {func(c *Config, p *project) { c.unconfirmed(10); p.lost(10); p.lost(3) }, "e", StillArriving},
 		"to another day":       {func(_ *Config, p *project) { p.events[10].Time = day(3) }, "ee", Moved},
 		"to another name":      {func(_ *Config, p *project) { p.events[10].Name = "f" }, "ef", Moved},
 	} {
@@ -160,7 +160,7 @@ func TestUnconfirmedEvents(t *testing.T) {
 		},
 		"another is unconfirmed": {"e", func(c *Config) { c.reject(t, id(99), "unconfirmed") }, true, Missing, ""},
 		"another is unconfirmed, and may arrive": {
-			"e", func(c *Config) { c.reject(t, id(99), "unconfirmed") }, false, Arriving,
+			"e", func(c *Config) { c.reject(t, id(99), "unconfirmed") }, false, StillArriving,
 			"1 looks in 0s have seen so many: it takes 3 looks over 1h0m0s, with Wait or the same Dir",
 		},
 		"without a source": {"e", func(c *Config) { c.Source = nil }, true, CompleteUnconfirmed, "which of the unconfirmed events are there is not known: give Source and Rejects"},
@@ -285,7 +285,7 @@ func TestArrivingSaysWhy(t *testing.T) {
 	} {
 		c.LastAcknowledged, c.Patience = day(50).Add(-quiet), 0 // the default
 		r := verifyOnce(t, c)
-		assert.Equal(t, Arriving, r.State)
+		assert.Equal(t, StillArriving, r.State)
 		assert.Equal(t, want, r.Cells[10].Reason)
 	}
 	c.Dir = t.TempDir()
@@ -504,7 +504,7 @@ func TestWaitsAsLongAsItLooks(t *testing.T) {
 		looks int
 		took  time.Duration
 	}{
-		"each look fails":   {func(int) error { return errOther }, func(int) bool { return true }, Unknown, mostFailedLooks, (1 + 2 + 4 + 8 + 16 + 4*30) * time.Minute},
+		"each look fails":   {func(int) error { return errOther }, func(int) bool { return true }, Unknown, maxFailedLooks, (1 + 2 + 4 + 8 + 16 + 4*30) * time.Minute},
 		"each second fails": {func(n int) error { return []error{nil, errOther}[n%2] }, func(n int) bool { return n > 24 }, Complete, 26, (31 + 20*30) * time.Minute},
 		"none fails":        {func(int) error { return nil }, func(n int) bool { return n > 14 }, Complete, 15, (31 + 9*30) * time.Minute},
 		"at once":           {func(int) error { return nil }, func(int) bool { return true }, Complete, 1, 0},

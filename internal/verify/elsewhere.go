@@ -30,7 +30,7 @@ func (v *verifier) lookUp(ctx context.Context) error {
 	case err != nil && (ctx.Err() != nil || queries.KindOf(err) == queries.Hopeless):
 		return err
 	case err != nil:
-		v.note("missing events were not looked for in the whole project: %v", errtext.Bare(err))
+		v.note("missing events were not looked for in the whole project: %v", errtext.WithoutPrefix(err))
 		return nil
 	}
 	isThere := map[uuid.UUID]bool{}
@@ -42,7 +42,7 @@ func (v *verifier) lookUp(ctx context.Context) error {
 		case err != nil && (ctx.Err() != nil || queries.KindOf(err) == queries.Hopeless):
 			return err
 		case err != nil:
-			v.note("missing events were not looked for in the whole project: %v", errtext.Bare(err))
+			v.note("missing events were not looked for in the whole project: %v", errtext.WithoutPrefix(err))
 		default:
 			isThere[r.ID] = true
 		}
@@ -67,7 +67,7 @@ func (v *verifier) isElsewhere(ctx context.Context, r FoundRow) error {
 			hasCome = len(ours) > 0
 		}
 		if hasCome {
-			finds.missing, finds.come = finds.missing-1, finds.come+1
+			finds.missing, finds.arrived = finds.missing-1, finds.arrived+1
 			return nil
 		}
 	}

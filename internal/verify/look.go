@@ -161,10 +161,10 @@ func (v *verifier) notCounted(w Window, err error) {
 		cells = []int{noCell}
 	}
 	for _, i := range cells {
-		v.failed[i] = "the count failed: " + mask.Clean(errtext.Bare(err).Error())
+		v.failed[i] = "the count failed: " + mask.Clean(errtext.WithoutPrefix(err).Error())
 	}
 	if len(cells) == 0 {
-		v.note("%v, where the import has no events, could not be counted: %v", w, errtext.Bare(err))
+		v.note("%v, where the import has no events, could not be counted: %v", w, errtext.WithoutPrefix(err))
 	}
 }
 

@@ -235,7 +235,9 @@ type listError struct {
 	err    error
 }
 
-func (e *listError) Error() string { return fmt.Sprintf("%v: %v", e.window, errtext.Bare(e.err)) }
+func (e *listError) Error() string {
+	return fmt.Sprintf("%v: %v", e.window, errtext.WithoutPrefix(e.err))
+}
 
 func (e *listError) Unwrap() error { return e.err }
 

@@ -174,7 +174,7 @@ func TestAKilledLookKnowsWhatWasLeftOut(t *testing.T) {
 	t.Parallel()
 	c, p := importOf(sent(20))
 	c.Dir, c.Source = t.TempDir(), nil
-	for i := range mostOutside + 3 {
+	for i := range maxOutside + 3 {
 		p.events = append(p.events, Event{ID: id(99), Name: strconv.Itoa(i), Time: day(-1)})
 	}
 	_, err := Verify(p.stopAt(t, 2), c)
@@ -197,7 +197,7 @@ func TestACountStandsSinceTheEndOfItsLook(t *testing.T) {
 	p.errs = nil
 	verifyOnce(t, c)
 	now = now.Add(enoughTime - 1)
-	assert.Equal(t, Arriving, verifyOnce(t, c).State)
+	assert.Equal(t, StillArriving, verifyOnce(t, c).State)
 	now = now.Add(1)
 	assert.Equal(t, Missing, verifyOnce(t, c).State)
 }
@@ -217,7 +217,7 @@ func TestLooksOfAnOlderReceipt(t *testing.T) {
 	c.Digest = "of a later run"
 	r := look(2 * time.Hour)
 	assert.Equal(t, 1, r.Looks)
-	assert.Equal(t, Arriving, r.State, "these are not three looks")
+	assert.Equal(t, StillArriving, r.State, "these are not three looks")
 	look(3 * time.Hour)
 	assert.Equal(t, Missing, look(4*time.Hour).State)
 }

@@ -114,7 +114,7 @@ func (v *verifier) cell(i int) Cell {
 // comparedCell fills in the outcome for a cell with compared uuids, and returns its state.
 func (v *verifier) comparedCell(i int, f Found, c *Cell) State {
 	finds := v.finds.cells[i]
-	c.Seen = f.Listed + finds.come
+	c.Seen = f.Listed + finds.arrived
 	c.Copies = max(c.Copies, c.Seen)
 	c.Missing, c.Moved, c.Foreign, c.Doubled = finds.missing, finds.moved, finds.foreign, f.Doubled
 	switch {
@@ -137,7 +137,7 @@ func (v *verifier) comparedCell(i int, f Found, c *Cell) State {
 		return Unknown
 	case finds.arriving > 0:
 		c.Reason = v.arriving(i)
-		return Arriving
+		return StillArriving
 	case finds.unconfirmed > 0:
 		c.Reason = fmt.Sprintf("%d events are not there, and ", finds.unconfirmed)
 		switch {
@@ -195,7 +195,7 @@ func (v *verifier) reason(i int) string {
 		return "the service does not sum up uuids: " + cmp.Or(v.finds.cells[i].why, "a Source settles it")
 	case state == CompleteUnconfirmed:
 		return cmp.Or(v.finds.cells[i].why, "which of the unconfirmed events are there is not known: give Source and Rejects")
-	case state == Arriving:
+	case state == StillArriving:
 		return v.arriving(i)
 	}
 	return ""

@@ -17,7 +17,7 @@ const (
 	ByCounts
 	CompleteUnconfirmed
 	Unfinished // of a whole import only
-	Arriving
+	StillArriving
 	Unknown
 	Moved
 	TooMany
@@ -66,7 +66,7 @@ func (s sight) state() State {
 	case s.Uncountable:
 		return Unknown
 	case s.canArrive():
-		return Arriving
+		return StillArriving
 	case s.Acknowledged-s.Seen <= s.Hidden, s.mayShareUUIDs():
 		return Unknown
 	}

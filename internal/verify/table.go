@@ -84,8 +84,8 @@ type table struct {
 	from, until time.Time // of all events; whole days
 }
 
-// mostOutside bounds the memory for cells that no receipt has.
-const mostOutside = 10_000
+// maxOutside bounds the memory for cells that no receipt has.
+const maxOutside = 10_000
 
 // newTable makes a table of a receipt's rows, which have events from oldest to newest. It leaves out rows
 // without acknowledged or unconfirmed events.
@@ -189,7 +189,7 @@ func (t *table) Add(w Window, day time.Time, name string, n Counts, wanted []int
 	case i >= 0 && !isWanted(wanted, i):
 	case i >= 0:
 		t.Seen[i].add(n)
-	case known || len(t.Outside) < mostOutside:
+	case known || len(t.Outside) < maxOutside:
 		at.add(n)
 		t.Outside[key] = at
 	default:

@@ -125,10 +125,10 @@ func TestCellsOfAWindow(t *testing.T) {
 func TestOutsideIsBounded(t *testing.T) {
 	t.Parallel()
 	table := newTable([]Row{row("2024-03-01", "a", 2)}, date("2024-03-01"), date("2024-03-01"))
-	for i := range mostOutside + 7 {
+	for i := range maxOutside + 7 {
 		table.Add(Window{date("2000-01-01"), date("2100-01-01")}, date("2000-01-01").AddDate(0, 0, i), "b", Counts{Seen: 1, Copies: 2}, nil)
 	}
-	assert.Len(t, table.Outside, mostOutside)
+	assert.Len(t, table.Outside, maxOutside)
 	assert.Equal(t, Counts{Seen: 7, Copies: 14}, table.Left)
 }
 

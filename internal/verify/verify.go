@@ -151,7 +151,7 @@ type verifier struct {
 const (
 	firstLookPause   = time.Minute
 	longestLookPause = 30 * time.Minute
-	mostFailedLooks  = 10 // in a row
+	maxFailedLooks   = 10 // in a row
 )
 
 func newVerifier(c Config) (*verifier, error) {
@@ -229,7 +229,7 @@ func (v *verifier) run(ctx context.Context) (*Result, error) {
 		if failures++; len(v.failed) == 0 {
 			failures = 0
 		}
-		isLast := !v.Wait || failures == mostFailedLooks
+		isLast := !v.Wait || failures == maxFailedLooks
 		if seen := v.seen(); isLast || v.isSettled() && (seen != compared || !v.canArrive()) {
 			err := v.explain(ctx)
 			switch {
@@ -255,7 +255,7 @@ func (v *verifier) run(ctx context.Context) (*Result, error) {
 
 // forgetFinds drops the findings after comparing uuids has failed, and keeps the counts.
 func (v *verifier) forgetFinds(err error) {
-	why := "its uuids were not compared: " + mask.Clean(errtext.Bare(err).Error())
+	why := "its uuids were not compared: " + mask.Clean(errtext.WithoutPrefix(err).Error())
 	v.found, v.finds = map[int]Found{}, findings{cells: make([]cellFinds, len(v.table.Cells))}
 	for i := range v.finds.cells {
 		if v.isSuspect(i) {
@@ -288,7 +288,7 @@ func (v *verifier) isSettled() bool {
 	for i, state := range v.state {
 		_, failed := v.failed[i]
 		isUnconfirmed := state == CompleteUnconfirmed && v.sight(i).canArrive()
-		if failed || state == Arriving && !v.mayBeShared(i) || isUnconfirmed {
+		if failed || state == StillArriving && !v.mayBeShared(i) || isUnconfirmed {
 			return false
 		}
 	}

@@ -74,8 +74,8 @@ type pacer struct {
 	hasSeen  bool // a look has succeeded
 }
 
-// bears reports whether to look again after a failed look.
-func (p *pacer) bears(err error) bool {
+// shouldRetry reports whether to look again after a failed look.
+func (p *pacer) shouldRetry(err error) bool {
 	p.failures++
 	failure := p.Judge(err)
 	return (failure.CanPass || failure.IsStrange && p.hasSeen) && p.failures < p.MaxFailures && failure.Wait <= longestWait

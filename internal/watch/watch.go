@@ -11,20 +11,20 @@ import (
 	"github.com/hogapi/hogapi/internal/errtext"
 )
 
-// Sight is the result of one look.
-type Sight[S any] struct {
+// Observation is the result of one look.
+type Observation[S any] struct {
 	State   *S
 	Text    string // the state in a few words
 	Changed bool
 	Done    bool
 }
 
-// Look looks once.
-type Look[S any] func(context.Context) (Sight[S], error)
+// Poll reads the state once.
+type Poll[S any] func(context.Context) (Observation[S], error)
 
 // Follow looks until the sight is done, and yields changes. An error comes last, with the last
 // state. Each walk calls begin for its own look function.
-func Follow[S any](ctx context.Context, p Pace, what string, begin func() Look[S]) iter.Seq2[*S, error] {
+func Follow[S any](ctx context.Context, p Pace, what string, begin func() Poll[S]) iter.Seq2[*S, error] {
 	return func(yield func(*S, error) bool) {
 		ctx, end := p.Bound(ctx)
 		defer end()
@@ -38,7 +38,7 @@ func Follow[S any](ctx context.Context, p Pace, what string, begin func() Look[S
 			}
 			isLast := seen.Done
 			if err != nil {
-				isLast = ctx == nil || ctx.Err() == nil && !pace.bears(err) // a look refuses a nil context
+				isLast = ctx == nil || ctx.Err() == nil && !pace.shouldRetry(err) // a look refuses a nil context
 			}
 			if !isLast {
 				at.Next = pace.next(seen.Changed, err)
@@ -62,17 +62,17 @@ func Follow[S any](ctx context.Context, p Pace, what string, begin func() Look[S
 
 // Changes follows a thing that get returns whole: it has changed if its mark has.
 func Changes[S any](ctx context.Context, p Pace, what string, get func(context.Context) (*S, error), judge func(*S) (text string, now Mark, done bool)) iter.Seq2[*S, error] {
-	return Follow(ctx, p, what, func() Look[S] {
+	return Follow(ctx, p, what, func() Poll[S] {
 		var before *Mark
-		return func(ctx context.Context) (Sight[S], error) {
+		return func(ctx context.Context) (Observation[S], error) {
 			state, err := get(ctx)
 			if err != nil {
-				return Sight[S]{}, err
+				return Observation[S]{}, err
 			}
 			text, now, done := judge(state)
 			changed := before == nil || *before != now
 			before = &now
-			return Sight[S]{state, text, changed, done}, nil
+			return Observation[S]{state, text, changed, done}, nil
 		}
 	})
 }

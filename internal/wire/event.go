@@ -75,7 +75,7 @@ func noteOf(err error) KeptNote {
 	if e, ok := errors.AsType[*event.Error](err); ok {
 		return NoteOf(e)
 	}
-	return KeptNote{Text: errtext.Bare(err).Error()}
+	return KeptNote{Text: errtext.WithoutPrefix(err).Error()}
 }
 
 func errorOf(n KeptNote) error {

@@ -65,7 +65,7 @@ func NoteOf(r *event.Error) KeptNote {
 func keep(r *event.Error) KeptRefusal {
 	k := KeptRefusal{Reason: r.Reason, Field: r.Field, Value: r.Value, Want: r.Want}
 	if r.Err != nil {
-		k.Text = errtext.Bare(r.Err).Error()
+		k.Text = errtext.WithoutPrefix(r.Err).Error()
 	}
 	return k
 }

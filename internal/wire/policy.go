@@ -36,7 +36,7 @@ func (e *Encoder) rewrite(f *Fields, members []byte) ([]byte, error) {
 	})
 	if err == nil && renames && taken {
 		err = errors.New(renamedPath + " and " + previousPath +
-			" are both there: rename one, since Gate.NoHeatmaps makes the first of the second")
+			" are both there: rename one, since Gate.StripHeatmaps makes the first of the second")
 	}
 	if err == nil && policy == PersonPolicySetOnce {
 		var once []byte

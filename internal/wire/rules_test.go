@@ -198,7 +198,7 @@ func TestStripHeatmaps(t *testing.T) {
 			f := wiretest.Event(change)
 			out, refusal := ruleEncoder(wire.ProtocolBatch, o).Encode(&f)
 			require.Nil(t, refusal)
-			assert.Equal(t, []event.Warning{event.WarningHeatmapStrip}, warningsOf(out))
+			assert.Equal(t, []event.Warning{event.WarningStripHeatmaps}, warningsOf(out))
 			var sent struct{ Properties map[string]any }
 			require.NoError(t, json.Unmarshal(out.Wire, &sent))
 			for _, ours := range []string{"distinct_id", "$lib", "$lib_version", "$geoip_disable", "$import_job_id"} {

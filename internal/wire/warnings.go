@@ -51,7 +51,7 @@ const (
 
 // names are in the order of the bits.
 var names = [...]event.Warning{
-	event.WarningSuspectID, event.WarningGroupIdentify, event.WarningBackwards, event.WarningHeatmap, event.WarningHeatmapStrip, event.WarningAIEvent,
+	event.WarningSuspectID, event.WarningGroupIdentify, event.WarningBackwards, event.WarningHeatmap, event.WarningStripHeatmaps, event.WarningAIEvent,
 	event.WarningException, event.WarningFlagCalled, event.WarningSelfMerge, event.WarningGroupKeyNumber, event.WarningGroupTypes, event.WarningGroupUnchanged,
 	event.WarningIDBlanks, event.WarningLongName, event.WarningUUIDTime, event.WarningSessionType, event.WarningSessionID, event.WarningOwnJobID,
 	event.WarningUnset, event.WarningSetIgnored, event.WarningLongID, event.WarningLib, event.WarningBefore1980, event.WarningAlmostSpecial,

@@ -15,7 +15,7 @@ import (
 const (
 	sdkName        = "hogapi-go"
 	adapterVersion = "1.0.0"
-	mostBody       = 32 << 20 // of a call of the harness
+	maxBody        = 32 << 20 // of a call of the harness
 )
 
 // adapter answers the calls of the harness. It holds one session at a time.
@@ -50,7 +50,7 @@ type outcome struct {
 // answer writes the result of a call as JSON. An error is a 400: the harness then fails the test.
 func answer[T any](call func(*http.Request) (T, error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		r.Body = http.MaxBytesReader(w, r.Body, mostBody)
+		r.Body = http.MaxBytesReader(w, r.Body, maxBody)
 		w.Header().Set("Content-Type", "application/json")
 		var body any
 		body, err := call(r)

@@ -125,11 +125,11 @@ func (s *session) enqueue(ctx context.Context, r captureRequest) error {
 	return s.sink.Enqueue(ctx, event)
 }
 
-const mostFlush = 60 * time.Second // without a limit of tries a failure may last
+const maxFlush = 60 * time.Second // without a limit of tries a failure may last
 
 // flush reports how many events were acknowledged meanwhile.
 func (s *session) flush(ctx context.Context) (int64, error) {
-	ctx, cancel := context.WithTimeout(ctx, mostFlush)
+	ctx, cancel := context.WithTimeout(ctx, maxFlush)
 	defer cancel()
 	before := s.sink.Stats().Acknowledged
 	err := s.sink.Flush(ctx)

@@ -90,7 +90,7 @@ func testKilled(t *testing.T, f struct{ events, shards, kills, restarts, freezes
 	assert.Equal(t, f.events, ledger.Unique())
 	assert.Empty(t, ledger.Changed(), "copies that differ")
 	assert.Empty(t, ledger.Dropped())
-	for _, b := range s.service.fake.Breaches() {
+	for _, b := range s.service.fake.Violations() {
 		assert.True(t, b.AfterRestart, b)
 	}
 	r := out.Receipt

@@ -30,7 +30,7 @@ var pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{
 	"runs": newest[hogapitest.Run], "backfills": newest[hogapitest.Backfill], "calls": newest[hogapitest.Call],
 }).Parse(pageText))
 
-const mostNames = 50 // of events
+const maxNames = 50 // of events
 
 // newest reverses a list that is its own, and cuts it.
 func newest[T any](most int, list []T) []T {
@@ -108,7 +108,7 @@ func eventRows(counts map[hogapitest.EventDay]int) []*eventRow {
 		r.Count, r.First, r.Last = r.Count+n, min(r.First, day.Day), max(r.Last, day.Day)
 	}
 	rows := slices.SortedFunc(maps.Values(byName), func(a, b *eventRow) int { return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Name, b.Name)) })
-	return rows[:min(len(rows), mostNames)]
+	return rows[:min(len(rows), maxNames)]
 }
 
 // number groups the digits by three.

@@ -132,7 +132,7 @@ type monitor struct {
 	known  []acceptance // gaps that do not count
 	now    func() time.Time
 	calls  atomic.Int64
-	hook   *webhook // nil: nobody is told
+	hook   *webhook // nil: nobody is notified
 
 	mu      sync.Mutex
 	watched map[uuid.UUID]*watched
@@ -151,7 +151,7 @@ type watched struct {
 	Failed   time.Time   `json:"failed"`    // the newest change of a failed run that was counted
 	ReadAt   time.Time   `json:"read_at"`   // when the runs were read
 	Failures []time.Time `json:"failures"`  // of the runs that count towards a pause, when they were read
-	Told     told        `json:"told"`
+	Told     notified    `json:"told"`
 }
 
 // interval is an interval with its state.

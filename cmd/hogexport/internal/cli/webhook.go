@@ -22,7 +22,7 @@ import (
 )
 
 // told is the last message that the webhook got about an export. It is stored, so a restart does not repeat it.
-type told struct {
+type notified struct {
 	Intervals int  `json:"intervals"` // that are not exported
 	Paused    bool `json:"paused"`    // by the service
 	Stuck     bool `json:"stuck"`
@@ -43,7 +43,7 @@ type message struct {
 type change struct {
 	message
 
-	after told
+	after notified
 }
 
 // changes returns the messages about an export since the last one.

@@ -71,7 +71,7 @@ func takeSample(ctx context.Context, in *input, options history.Options) (s samp
 				read[last.Key] = last.Offset
 			}
 			if reason, isOut := ev.Skipped(); isOut && err == nil && reason != page.SkipUntil { // of which each newer one is an example
-				if list := s.skipped[reason]; len(list) < mostPlaces && !slices.Contains(list, ev.Position) {
+				if list := s.skipped[reason]; len(list) < maxPlaces && !slices.Contains(list, ev.Position) {
 					s.skipped[reason] = append(list, ev.Position)
 				}
 			}
@@ -99,7 +99,7 @@ func takeSample(ctx context.Context, in *input, options history.Options) (s samp
 	return s, err
 }
 
-const mostPlaces = 3
+const maxPlaces = 3
 
 // walked is a source with another walk over its events.
 type walked struct {

@@ -84,8 +84,8 @@ func checkZipFile(ctx context.Context, path string, lines *lineCheck) error {
 	if err != nil {
 		return notWhole("the zip archive is damaged or cut off")
 	}
-	const mostMembers = 50_000 // of a day; an hour has some hundred files
-	if len(archive.File) > mostMembers {
+	const maxMembers = 50_000 // of a day; an hour has some hundred files
+	if len(archive.File) > maxMembers {
 		return notWhole(fmt.Sprintf("the zip archive has %d files", len(archive.File)))
 	}
 	var packed gzip.Reader

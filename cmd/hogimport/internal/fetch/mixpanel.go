@@ -147,10 +147,10 @@ func checkLinesFile(ctx context.Context, path string, lines *lineCheck) error {
 func mixpanelTime(line []byte) (at time.Time) {
 	_, _ = jsonb.ObjectWithin(line, func(_, _ []byte) {}, "properties", func(key, value []byte) {
 		n, err := strconv.ParseInt(string(value), 10, 64)
-		const mostSeconds = 1e11
+		const maxSeconds = 1e11
 		switch {
 		case string(key) != "time" || err != nil:
-		case n < mostSeconds:
+		case n < maxSeconds:
 			at = time.Unix(n, 0)
 		default:
 			at = time.UnixMilli(n)

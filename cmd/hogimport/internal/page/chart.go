@@ -56,10 +56,10 @@ type sample struct {
 }
 
 const (
-	mostDays   = 62
-	mostMonths = 120
-	mostSeries = 7 // and one for all others
-	others     = "all others"
+	maxDays   = 62
+	maxMonths = 120
+	maxSeries = 7 // and one for all others
+	others    = "all others"
 )
 
 // units has the lengths of periods, and their forms.
@@ -68,8 +68,8 @@ var units = []struct {
 	next         func(time.Time) time.Time
 	most         int
 }{
-	{"day", "2006-01-02", func(t time.Time) time.Time { return t.AddDate(0, 0, 1) }, mostDays},
-	{"month", "2006-01", func(t time.Time) time.Time { return t.AddDate(0, 1, 0) }, mostMonths},
+	{"day", "2006-01-02", func(t time.Time) time.Time { return t.AddDate(0, 0, 1) }, maxDays},
+	{"month", "2006-01", func(t time.Time) time.Time { return t.AddDate(0, 1, 0) }, maxMonths},
 	{"year", "2006", func(t time.Time) time.Time { return t.AddDate(1, 0, 0) }, math.MaxInt},
 }
 
@@ -226,12 +226,12 @@ func largest(samples []sample) []*series {
 	for _, name := range sizes(totals(samples), 0) {
 		all = append(all, &series{Name: name.Name, Total: name.N})
 	}
-	if len(all) > mostSeries+1 {
+	if len(all) > maxSeries+1 {
 		rest := &series{Name: others, IsRest: true}
-		for _, s := range all[mostSeries:] {
+		for _, s := range all[maxSeries:] {
 			rest.Total += s.Total
 		}
-		all = append(all[:mostSeries], rest)
+		all = append(all[:maxSeries], rest)
 	}
 	for i, s := range all {
 		s.Class = fmt.Sprintf("c%d", i)

@@ -178,10 +178,10 @@ func (c Check) view() checkView {
 	slices.SortStableFunc(v.Reasons, byCount)
 	slices.SortStableFunc(v.Warnings, byCount)
 	slices.SortStableFunc(v.Skips, byCount)
-	const mostKept = 60
+	const maxKept = 60
 	v.Kept = sizes(r.Kept, converted)
-	v.KeptMore = max(0, len(v.Kept)-mostKept)
-	v.Kept = v.Kept[:min(mostKept, len(v.Kept))]
+	v.KeptMore = max(0, len(v.Kept)-maxKept)
+	v.Kept = v.Kept[:min(maxKept, len(v.Kept))]
 	v.Frame = frame("Check", subject(c.Files))
 	v.Facts, v.Findings = c.facts(), c.findings(v)
 	v.Verdict = c.verdict(v.Findings)

@@ -63,7 +63,7 @@ func TestBarsOfAChart(t *testing.T) {
 	samples = append(samples, sample{"2023-05-05", others, 100}) // a name of a customer
 	all += 100
 	series := largest(samples)
-	require.Len(t, series, mostSeries+1)
+	require.Len(t, series, maxSeries+1)
 	chart := newChart(samples, series)
 	var shown, legend int64
 	for _, b := range chart.Bars {
@@ -143,7 +143,7 @@ func TestReasonsAndWarningsAreSentences(t *testing.T) {
 	assert.Equal(t, "2 records are left out: of a later release.", SkipText("ga4", "of a later release", 2, nil))
 	assert.Equal(t, "1 request holds events of more than a day, which PostHog takes more slowly. Nothing is lost. For files that are not in order of time, add --sort.",
 		WarningText(event.WarningWideBatch, 1))
-	assert.Equal(t, "26 events are sent without their heatmap data.", WarningText(event.WarningHeatmapStrip, 26))
+	assert.Equal(t, "26 events are sent without their heatmap data.", WarningText(event.WarningStripHeatmaps, 26))
 	assert.Equal(t, "788 events have a placeholder such as null in place of a person's id: PostHog counts all of them as one person.",
 		WarningText(event.WarningSuspectID, 788))
 	assert.Equal(t, "788 events are stored without a person's profile: their id is a placeholder, or too many events have it.",

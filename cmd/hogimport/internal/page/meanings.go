@@ -68,7 +68,7 @@ var meanings = map[hogapi.Warning]string{
 	event.WarningNoRecords:      "have no records. Is the export complete?",
 	event.WarningAllSkipped:     "have no record that makes an event. Is --format right?",
 	event.WarningHeatmap:        "have heatmap data, which PostHog adds once more each time an event is sent again",
-	event.WarningHeatmapStrip:   "are sent without their heatmap data",
+	event.WarningStripHeatmaps:  "are sent without their heatmap data",
 	event.WarningAIEvent:        "are AI events, which PostHog stores apart and may drop: counts may miss them",
 	event.WarningException:      "are exceptions: they go to error tracking, have a quota of their own and can alert people",
 	event.WarningFlagCalled:     "are calls of feature flags, of which PostHog removes repeats and most properties",

@@ -103,9 +103,9 @@ func (c Check) ownText(own int64) string {
 // rows adds up by days, or by months if there are many days or the report has counted by months. It returns the
 // number of periods with events both of the files and of others in the project.
 func (o *overlap) rows(r formats.CheckReport, own map[string]int64) (both int64) {
-	const mostDays = 31
+	const maxDays = 31
 	cut := len(time.DateOnly)
-	if len(r.Held) > mostDays {
+	if len(r.Held) > maxDays {
 		cut = len("2006-01")
 	}
 	for _, d := range r.Days {

@@ -213,7 +213,7 @@ func TestWhatAVerificationSaysFirst(t *testing.T) {
 		history.VerificationCompleteByCounts:    {pages.Warn, "As many events are there as were sent: 990. It is not proved that they are the same ones"},
 		history.VerificationUnfinished:          {pages.Warn, "Nothing is missing so far, but the import is not finished"},
 		history.VerificationCompleteUnconfirmed: {pages.Warn, "All acknowledged events have arrived; unconfirmed ones are not settled"},
-		history.VerificationInProgress:          {pages.Info, "Still arriving: 10 events are not there yet"},
+		history.VerificationStillArriving:       {pages.Info, "Still arriving: 10 events are not there yet"},
 		history.VerificationUnknown:             {pages.Info, "It is not known yet whether all events have arrived"},
 		history.VerificationMoved:               {pages.Warn, "3 events are under another day or name"},
 		history.VerificationTooMany:             {pages.Bad, "4 events are there that were not sent"},
@@ -256,7 +256,7 @@ func TestAVerificationOfEventsWithOneUUID(t *testing.T) {
 	said := html(t, p)
 	lacks(t, said, "Not there yet", "not found yet</bdi>")
 	clitest.Says(t, said, ">Stored once</th>", "<dt>Stored once</dt>")
-	v.State, v.Seen, v.Cells[1].Seen, v.Cells[1].State = history.VerificationInProgress, 49_430, 660, history.VerificationInProgress
+	v.State, v.Seen, v.Cells[1].Seen, v.Cells[1].State = history.VerificationStillArriving, 49_430, 660, history.VerificationStillArriving
 	assert.Equal(t, "Still arriving: 2 events are not there yet", p.Verdict().Title)
 }
 
@@ -264,7 +264,7 @@ func TestAVerificationOfEventsWithOneUUID(t *testing.T) {
 func TestEqualReasonsAreSaidOnce(t *testing.T) {
 	v := &history.Verification{State: history.VerificationMissing, Acknowledged: 3000, Seen: 2900}
 	for i := range 300 {
-		c := history.VerificationCell{Day: "2024-05-01", Event: "a", Acknowledged: 10, Seen: 9, State: history.VerificationInProgress, Reason: "the last acknowledgement came 23h45m4.316s ago, and events may take 24h0m0s"}
+		c := history.VerificationCell{Day: "2024-05-01", Event: "a", Acknowledged: 10, Seen: 9, State: history.VerificationStillArriving, Reason: "the last acknowledgement came 23h45m4.316s ago, and events may take 24h0m0s"}
 		if i%3 == 0 {
 			c.Reason = strconv.Itoa(i) + " events are not there, and they are unconfirmed ones"
 		}
@@ -295,7 +295,7 @@ func TestNumbersOfAVerificationAreExplained(t *testing.T) {
 	v.State, v.MissingEvents, v.Copies, v.Seen = history.VerificationComplete, 0, 49_140, 49_137
 	v.Cells[0].Seen, v.Cells[0].Doubled = 49_137, 0
 	clitest.Says(t, html(t, page.Verify{Verification: v}), "They come from events sent again after a stop or a failed request. PostHog merges")
-	v.State, v.Seen = history.VerificationInProgress, 49_130 // which of them share a uuid was not compared
+	v.State, v.Seen = history.VerificationStillArriving, 49_130 // which of them share a uuid was not compared
 	clitest.Says(t, html(t, page.Verify{Verification: v}), "They come from events sent again after a stop or a failed request, or that the files have twice. PostHog merges")
 }
 

@@ -85,9 +85,9 @@ func (p Verify) view() verifyView {
 	v.Chart = newChart(samples, all)
 	v.tabulate()
 	v.cells()
-	const mostMissing = 20
+	const maxMissing = 20
 	ids := p.Verification.MissingIDs
-	for _, id := range ids[:min(mostMissing, len(ids))] {
+	for _, id := range ids[:min(maxMissing, len(ids))] {
 		v.Missing = append(v.Missing, id.String())
 	}
 	v.MissMore = p.Verification.MissingEvents - int64(len(v.Missing))
@@ -143,7 +143,7 @@ func (v *verifyView) tabulate() {
 
 // states has the states of cells, the worst last.
 var states = []history.VerificationState{
-	history.VerificationComplete, history.VerificationCompleteByCounts, history.VerificationCompleteUnconfirmed, history.VerificationUnfinished, history.VerificationInProgress, history.VerificationUnknown, history.VerificationMoved,
+	history.VerificationComplete, history.VerificationCompleteByCounts, history.VerificationCompleteUnconfirmed, history.VerificationUnfinished, history.VerificationStillArriving, history.VerificationUnknown, history.VerificationMoved,
 	history.VerificationTooMany, history.VerificationMissing,
 }
 
@@ -216,7 +216,7 @@ func (p Verify) Verdict() page.Verdict {
 	case history.VerificationCompleteUnconfirmed:
 		return page.NewVerdict(page.Warn, "All acknowledged events have arrived; unconfirmed ones are not settled",
 			page.Plural(v.Unconfirmed, "event was", "events were")+" sent without a clear answer. Verify with the source files and a day later to learn which of them are there.")
-	case history.VerificationInProgress:
+	case history.VerificationStillArriving:
 		return page.NewVerdict(page.Info, "Still arriving: "+page.Plural(lacking, "event is", "events are")+" not there yet",
 			"Historical events can take minutes to hours to appear. Nothing is lost so far. Verify again later.")
 	case history.VerificationMoved:

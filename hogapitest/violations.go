@@ -8,9 +8,9 @@ import (
 	"github.com/google/uuid"
 )
 
-// Breach is a duty of the client that a request broke.
-type Breach struct {
-	Duty    Duty
+// Violation is a rule that a request of the client broke.
+type Violation struct {
+	Rule    Rule
 	Request uuid.UUID // the request's id; nil on /batch/
 	Event   uuid.UUID // nil where the whole request is meant
 	Detail  string
@@ -20,9 +20,9 @@ type Breach struct {
 	AfterRestart bool
 }
 
-// String describes the breach in one line.
-func (b Breach) String() string {
-	s := string(b.Duty) + ": " + b.Detail
+// String describes the violation in one line.
+func (b Violation) String() string {
+	s := string(b.Rule) + ": " + b.Detail
 	if b.Request != uuid.Nil {
 		s += ", request " + b.Request.String()
 	}
@@ -32,31 +32,31 @@ func (b Breach) String() string {
 	return s
 }
 
-// Duty is a rule of capture v1 for a client that imports.
-type Duty string
+// Rule is a rule of capture v1 for a client that imports.
+type Rule string
 
-// The duties.
+// The rules.
 const (
-	DutyAttempt    Duty = "attempt"              // is raised with each retry
-	DutyTimestamp  Duty = "request timestamp"    // is new with each retry
-	DutyCreatedAt  Duty = "created_at"           // stays the same over retries
-	DutyBatch      Duty = "batch"                // a retry holds events of its first try only
-	DutyRequestID  Duty = "request id"           // stays the same over retries
-	DutyFinal      Duty = "final answer"         // is not asked for once more; a missing result only once
-	DutyHistorical Duty = "historical_migration" // is true in every batch
-	DutySkew       Duty = "skew correction"      // is switched off for every event
-	DutyRoot       Duty = "root field"           // is not repeated in the properties
-	DutyProtocol   Duty = "protocol"             // is one for all events of an import id
+	RuleAttempt    Rule = "attempt"              // is raised with each retry
+	RuleTimestamp  Rule = "request timestamp"    // is new with each retry
+	RuleCreatedAt  Rule = "created_at"           // stays the same over retries
+	RuleBatch      Rule = "batch"                // a retry holds events of its first try only
+	RuleRequestID  Rule = "request id"           // stays the same over retries
+	RuleFinal      Rule = "final answer"         // is not asked for once more; a missing result only once
+	RuleHistorical Rule = "historical_migration" // is true in every batch
+	RuleSkew       Rule = "skew correction"      // is switched off for every event
+	RuleRoot       Rule = "root field"           // is not repeated in the properties
+	RuleProtocol   Rule = "protocol"             // is one for all events of an import id
 )
 
 const maxBreaches = 1000
 
-// duties judges each request to capture by the earlier ones.
-type duties struct {
-	chains   map[uuid.UUID]*chain // by request id
-	events   map[uuid.UUID]*told  // by event
-	jobs     map[string]protocol  // by import id
-	breaches []Breach
+// rules judges each request to capture by the earlier ones.
+type rules struct {
+	chains     map[uuid.UUID]*chain // by request id
+	events     map[uuid.UUID]*told  // by event
+	jobs       map[string]protocol  // by import id
+	violations []Violation
 }
 
 // chain is a request with its retries.
@@ -83,22 +83,22 @@ const (
 	toldAbsent // from the results, once
 )
 
-func (d *duties) add(b Breach) {
-	if len(d.breaches) < maxBreaches {
-		d.breaches = append(d.breaches, b)
+func (d *rules) add(b Violation) {
+	if len(d.violations) < maxBreaches {
+		d.violations = append(d.violations, b)
 	}
 }
 
 // arrived judges a request to v1 that the service can read, before it is answered. In a compact ledger only whole requests are judged.
-func (d *duties) arrived(r *v1Request, now time.Time, compact bool) {
+func (d *rules) arrived(r *v1Request, now time.Time, compact bool) {
 	if r.refusal != nil {
 		return
 	}
-	breach := func(duty Duty, format string, args ...any) {
-		d.add(Breach{Duty: duty, Request: r.id, Detail: fmt.Sprintf(format, args...)})
+	violation := func(rule Rule, format string, args ...any) {
+		d.add(Violation{Rule: rule, Request: r.id, Detail: fmt.Sprintf(format, args...)})
 	}
 	if !r.historical {
-		breach(DutyHistorical, "the batch is no import")
+		violation(RuleHistorical, "the batch is no import")
 	}
 	if d.chains == nil {
 		d.chains, d.events = map[uuid.UUID]*chain{}, map[uuid.UUID]*told{}
@@ -110,13 +110,13 @@ func (d *duties) arrived(r *v1Request, now time.Time, compact bool) {
 		d.chains[r.id] = c
 	} else {
 		if r.attempt <= c.attempt {
-			breach(DutyAttempt, "%d after %d", r.attempt, c.attempt)
+			violation(RuleAttempt, "%d after %d", r.attempt, c.attempt)
 		}
 		if r.stamp == c.stamp && now.After(c.arrived) {
-			breach(DutyTimestamp, "%s once more", r.stamp)
+			violation(RuleTimestamp, "%s once more", r.stamp)
 		}
 		if r.created != c.created {
-			breach(DutyCreatedAt, "%s after %s", r.created, c.created)
+			violation(RuleCreatedAt, "%s after %s", r.created, c.created)
 		}
 	}
 	c.attempt, c.stamp, c.arrived = r.attempt, r.stamp, now
@@ -125,15 +125,15 @@ func (d *duties) arrived(r *v1Request, now time.Time, compact bool) {
 	}
 }
 
-func (d *duties) arrivedEvent(r *v1Request, c *chain, e *v1Event, first, compact bool) {
-	breach := func(duty Duty, restart bool, format string, args ...any) {
-		d.add(Breach{Duty: duty, Request: r.id, Event: e.uuid, Detail: fmt.Sprintf(format, args...), AfterRestart: restart})
+func (d *rules) arrivedEvent(r *v1Request, c *chain, e *v1Event, first, compact bool) {
+	violation := func(rule Rule, restart bool, format string, args ...any) {
+		d.add(Violation{Rule: rule, Request: r.id, Event: e.uuid, Detail: fmt.Sprintf(format, args...), AfterRestart: restart})
 	}
 	if e.shifted {
-		breach(DutySkew, false, "the event's time depends on when it is sent")
+		violation(RuleSkew, false, "the event's time depends on when it is sent")
 	}
 	for _, m := range e.doubled {
-		breach(DutyRoot, false, "%s is in the properties", m)
+		violation(RuleRoot, false, "%s is in the properties", m)
 	}
 	if compact {
 		return
@@ -141,20 +141,20 @@ func (d *duties) arrivedEvent(r *v1Request, c *chain, e *v1Event, first, compact
 	if first {
 		c.events[e.uuid] = true
 	} else if !c.events[e.uuid] {
-		breach(DutyBatch, false, "the event was not in the first try")
+		violation(RuleBatch, false, "the event was not in the first try")
 	}
 	before := d.events[e.uuid]
 	switch {
 	case before == nil:
 	case before.state == toldFinal:
-		breach(DutyFinal, true, "the event was answered before")
+		violation(RuleFinal, true, "the event was answered before")
 	case before.state == toldRetry && before.request != r.id:
-		breach(DutyRequestID, true, "a retry of request %s", before.request)
+		violation(RuleRequestID, true, "a retry of request %s", before.request)
 	}
 }
 
 // answered records the answer that the client has now.
-func (d *duties) answered(v *visit, status int, delivered bool) {
+func (d *rules) answered(v *visit, status int, delivered bool) {
 	r := v.v1
 	if r == nil || r.refusal != nil || v.server.ledger.compact {
 		return
@@ -185,7 +185,7 @@ func (d *duties) answered(v *visit, status int, delivered bool) {
 }
 
 // stored notes the protocol of an import id.
-func (d *duties) stored(v *visit, job string) {
+func (d *rules) stored(v *visit, job string) {
 	if job == "" {
 		return
 	}
@@ -194,15 +194,15 @@ func (d *duties) stored(v *visit, job string) {
 	}
 	before, ok := d.jobs[job]
 	if ok && before != v.route.protocol {
-		d.add(Breach{Duty: DutyProtocol, Detail: fmt.Sprintf("import %q came on %s and on %s", job, before, v.route.protocol)})
+		d.add(Violation{Rule: RuleProtocol, Detail: fmt.Sprintf("import %q came on %s and on %s", job, before, v.route.protocol)})
 	}
 	d.jobs[job] = v.route.protocol
 }
 
-// Breaches returns the breaches of the duties of a client of capture v1 by all requests so far, up to 1000.
-// Requests that a script answered count too. Requests to /batch/ count only for [DutyProtocol].
-func (s *Server) Breaches() []Breach {
+// Violations returns the violations of the rules of capture v1 by all requests so far, up to 1000.
+// Requests that a script answered count too. Requests to /batch/ count only for [RuleProtocol].
+func (s *Server) Violations() []Violation {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return slices.Clone(s.duties.breaches)
+	return slices.Clone(s.rules.violations)
 }
