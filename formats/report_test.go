@@ -1,8 +1,11 @@
 package formats
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"math/rand/v2"
+	"regexp"
 	"testing"
 	"time"
 
@@ -88,7 +91,7 @@ func TestSeen(t *testing.T) {
 	i.see(record, nil, nil)
 	assert.Empty(t, i.result.Examples)
 	i.see(record, []hogapi.Event{event}, nil)
-	assert.Equal(t, map[string]int64{"kept": 1, "inner": 1}, i.result.Kept)
+	assert.Equal(t, map[string]int64{"kept": 1, "inner": 1}, i.report(history.CheckReport{}).Kept)
 	require.Len(t, i.result.Examples, 1)
 	assert.JSONEq(t, string(record), i.result.Examples[0].Before)
 	assert.NotContains(t, i.result.Examples[0].Before, " ", "it is one line")
@@ -99,10 +102,47 @@ func TestSeen(t *testing.T) {
 		event.RawProperties = fmt.Appendf(nil, `{%q:1}`, name)
 		i.see(event.RawProperties, []hogapi.Event{event}, nil)
 	}
-	assert.Len(t, i.result.Kept, maxKept)
+	assert.Len(t, i.report(history.CheckReport{}).Kept, maxKept)
 	event.RawProperties = []byte(`{"kept":1}`)
 	i.see(event.RawProperties, []hogapi.Event{event}, nil)
-	assert.EqualValues(t, 2, i.result.Kept["kept"], "a name that is known counts")
+	assert.EqualValues(t, 2, i.report(history.CheckReport{}).Kept["kept"], "a name that is known counts")
+}
+
+// Ids and uuids are recognized as by these patterns, and keys are counted after so many that they are forgotten.
+func TestFormsOfIDs(t *testing.T) {
+	t.Parallel()
+	type pattern struct {
+		name string
+		of   *regexp.Regexp
+	}
+	patterns := []pattern{
+		{"none", regexp.MustCompile(`^$`)}, {"uuid", regexp.MustCompile(`^[0-9a-fA-F]{8}-([0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}$`)},
+		{"number", regexp.MustCompile(`^[0-9]+$`)}, {"e-mail", regexp.MustCompile(`^[^@\s]+@[^@\s]+\.[^@\s]+$`)}, {"text", regexp.MustCompile(``)},
+	}
+	dice := rand.New(rand.NewPCG(1, 2))
+	for range 20_000 {
+		var id []byte
+		for range dice.IntN(7) {
+			id = append(id, []string{"a", "7", "@", ".", "\t", "\v", "é", "\xff", uuid.Max.String(), "-"}[dice.IntN(10)]...)
+		}
+		if len(id) > 0 && dice.IntN(2) == 0 {
+			id = bytes.ToUpper(id)
+		}
+		for _, p := range patterns {
+			if p.of.Match(id) {
+				require.Equal(t, p.name, formOf(string(id)), "%q", id)
+				break
+			}
+		}
+		assert.Equal(t, bytes.Contains(bytes.ToLower(id), []byte(uuid.Max.String())), hasUUID(id, uuid.Max), "%q", id)
+	}
+	i := newInspector(nil)
+	for n := range 3 * maxKeys {
+		event := hogapi.Event{DistinctID: "a", RawProperties: fmt.Appendf(nil, `{"key":1,"$%d":2}`, n)}
+		i.see(event.RawProperties, []hogapi.Event{event}, nil)
+	}
+	assert.Equal(t, map[string]int64{"key": 3 * maxKeys}, i.report(history.CheckReport{}).Kept)
+	assert.LessOrEqual(t, len(i.keys.known), maxKeys+2)
 }
 
 // Three events of different names are shown, and two more for other kinds of ids.
