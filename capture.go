@@ -12,6 +12,7 @@ import (
 	"github.com/hogapi/hogapi/internal/delivery"
 	"github.com/hogapi/hogapi/internal/engine"
 	"github.com/hogapi/hogapi/internal/httptry"
+	"github.com/hogapi/hogapi/internal/outgoing"
 	"github.com/hogapi/hogapi/ops"
 )
 
@@ -23,10 +24,7 @@ import (
 // By default, it stops after 15 minutes of failures, or after 30 s if it has never reached the host; a negative
 // DeliveryOptions.GiveUpAfter waits for the end of every outage. A failure that a retry cannot fix stops any Capture:
 // Enqueue then returns the [*StopError]. Call Close, and make another one once the cause is gone.
-type Capture struct {
-	id       string
-	pipeline *engine.Engine
-}
+type Capture struct{ engine *engine.Engine }
 
 func (c *Capture) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, "hogapi.Capture") }
 
@@ -43,7 +41,7 @@ func (c *Client) NewCapture(o *CaptureOptions) (*Capture, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Capture{id: config.ID, pipeline: started}, nil
+	return &Capture{started}, nil
 }
 
 // Enqueue takes all events of one record, or takes no event and returns an error. It waits while the buffer is full, and
@@ -75,7 +73,7 @@ func (c *Capture) enqueue(ctx context.Context, events []Event, wait bool) error 
 	if err != nil {
 		return err
 	}
-	record := c.pipeline.Record(len(events), wait)
+	record := c.engine.Record(len(events), wait)
 	defer record.End()
 	for i := range events {
 		ev := record.Next()
@@ -112,7 +110,7 @@ func (c *Capture) Flush(ctx context.Context) error {
 	if err := checkContext(ctx, opCapture); err != nil {
 		return err
 	}
-	return c.pipeline.Flush(ctx)
+	return c.engine.Flush(ctx)
 }
 
 // Close takes no more events and waits until the events that the Capture holds are settled. It returns the
@@ -123,71 +121,70 @@ func (c *Capture) Close(ctx context.Context) (Receipt, error) {
 	if err := checkContext(ctx, opCapture); err != nil {
 		return Receipt{}, err
 	}
-	result, err := c.pipeline.Close(ctx)
-	return result.Receipt(c.id, ""), err
+	return c.engine.Close(ctx)
 }
 
 // Stats returns a snapshot of the progress so far.
-func (c *Capture) Stats() Stats { return c.pipeline.Progress().Stats(0) }
+func (c *Capture) Stats() Stats { return c.engine.Stats(0) }
 
-// capturePost makes one request to the capture origin, which has no prefix and takes the project API key. The
+// captureClient is a client as an engine sees it: see [engine.Client].
+type captureClient struct {
+	*core
+
+	onSettled func(context.Context, Position)
+}
+
+// Key returns the project API key.
+func (c captureClient) Key() string { return c.projectKey() }
+
+// SDK names this package and its version.
+func (c captureClient) SDK() string { return outgoing.Library + "/" + outgoing.Version() }
+
+// Now returns the time by the client's clock.
+func (c captureClient) Now() time.Time { return c.now() }
+
+// Post makes one request to the capture origin, which has no prefix and takes the project API key. The
 // lanes decide about retries.
-func (c *core) capturePost(ctx context.Context, r engine.Request) httptry.Try {
+func (c captureClient) Post(ctx context.Context, r engine.Request) httptry.Try {
 	target := *c.capture
 	target.Path += r.Path
 	if r.Query != "" {
 		target.RawQuery = r.Query
 	}
 	timeout := c.clients.TryCapture
-	if r.MostTime > 0 {
-		timeout = min(timeout, r.MostTime)
+	if r.MaxTime > 0 {
+		timeout = min(timeout, r.MaxTime)
 	}
 	r.Header.Set("Content-Type", "application/json")
 	r.Header.Set("User-Agent", c.userAgent)
-	if r.Body.Encoding != "" {
-		r.Header.Set("Content-Encoding", r.Body.Encoding)
+	if r.Encoding != "" {
+		r.Header.Set("Content-Encoding", r.Encoding)
 	}
 	info := CallInfo{Op: captureOps[r.Kind], Method: http.MethodPost, Route: r.Path, Tries: 1}
 	return httptry.Once(ctx, c.clients.Capture(), httptry.Request{
-		Plan:   httptry.Plan{Timeout: timeout, MaxBytes: r.MostBytes, Mark: info.in},
+		Plan:   httptry.Plan{Timeout: timeout, MaxBytes: r.MaxBytes, Mark: info.in},
 		Method: http.MethodPost, URL: &target, Header: r.Header,
-		Open: r.Body.Open, Size: r.Body.Size, Keys: []string{c.projectKey()},
+		Open: r.Body.Open, Size: r.Size, Keys: []string{c.projectKey()},
 	})
 }
 
 var captureOps = [...]Op{engine.Events: ops.Capture, engine.Question: ops.Protocol, engine.Preflight: ops.Preflight}
 
-// handler adapts a caller's reject handler, which may be nil.
-func (c *core) handler(h RejectHandler) func(context.Context, *engine.Reject) error {
-	if h == nil {
-		return nil
-	}
-	if own, ok := h.(interface{ RejectFile() *engine.Rejects }); ok {
-		return func(_ context.Context, r *engine.Reject) error {
-			return stateFileError(own.RejectFile().AppendOnce(r))
-		}
-	}
-	return func(ctx context.Context, r *engine.Reject) error {
-		return c.guard(func() error { return h.Reject(ctx, r.Public()) })
-	}
+// Saved calls the hook of checkpoints.
+func (c captureClient) Saved(position Position, took time.Duration) {
+	c.hook(context.Background(), c.hooks.OnCheckpoint != nil, func() {
+		c.hooks.OnCheckpoint(CheckpointInfo{Position: position, Duration: took})
+	})
 }
 
-func (c *core) pipelineHooks(onSettled func(context.Context, Position)) engine.Hooks {
+// Settled calls CaptureOptions.OnSettled.
+func (c captureClient) Settled(ctx context.Context, position Position) {
+	c.hook(ctx, c.onSettled != nil, func() { c.onSettled(ctx, position) })
+}
+
+// Tried logs a try and calls the hook of batches.
+func (c captureClient) Tried(path string, t delivery.Try) {
 	ctx := context.Background()
-	return engine.Hooks{
-		Tried: func(path string, t delivery.Try) { c.observeBatch(ctx, path, t) },
-		Saved: func(position Position, took time.Duration) {
-			c.hook(ctx, c.hooks.OnCheckpoint != nil, func() {
-				c.hooks.OnCheckpoint(CheckpointInfo{Position: position, Duration: took})
-			})
-		},
-		Settled: func(ctx context.Context, position Position) {
-			c.hook(ctx, onSettled != nil, func() { onSettled(ctx, position) })
-		},
-	}
-}
-
-func (c *core) observeBatch(ctx context.Context, path string, t delivery.Try) {
 	status, took, failure := t.Answer.Status, t.Answer.Duration, error(nil)
 	if status == 0 {
 		failure = t.Answer.Err
@@ -203,4 +200,35 @@ func (c *core) observeBatch(ctx context.Context, path string, t delivery.Try) {
 			Lane: t.Lane, Events: t.Items, Bytes: t.Plain, WireBytes: t.Wire, StatusCode: status, Try: t.Number, Err: failure, Duration: took,
 		})
 	})
+}
+
+// userHandler gives rejects to a handler of the user.
+type userHandler struct {
+	*core
+
+	handler RejectHandler
+}
+
+// Reject implements engine.Handler.
+func (h userHandler) Reject(ctx context.Context, r *engine.Reject) error {
+	return h.guard(func() error { return h.handler.Reject(ctx, r.Public()) })
+}
+
+// fileHandler adds the rejects of a Capture to a reject file.
+type fileHandler struct{ file *engine.Rejects }
+
+// Reject implements engine.Handler.
+func (h fileHandler) Reject(_ context.Context, r *engine.Reject) error {
+	return stateFileError(h.file.AppendOnce(r))
+}
+
+// rejects returns who takes the rejects of an engine, or nil.
+func (c *core) rejects(h RejectHandler) engine.Handler {
+	switch own, isFile := h.(interface{ RejectFile() *engine.Rejects }); {
+	case h == nil:
+		return nil
+	case isFile:
+		return fileHandler{own.RejectFile()}
+	}
+	return userHandler{c, h}
 }

@@ -109,15 +109,11 @@ func (o CaptureOptions) resolve(op Op, c *Client) (config engine.Config, err err
 		return config, err
 	}
 	limits, room := o.limits()
-	encoding := string(cmp.Or(o.Delivery.Compression, CompressionGzip))
 	return engine.Config{
-		ID: o.ID, Gate: o.Gate.rules(wire.ProtocolUnknown, c.core.now),
+		ID: o.ID, Client: captureClient{c.core, o.OnSettled}, Handler: c.core.rejects(o.Rejects), Gate: o.Gate.rules(wire.ProtocolUnknown, c.core.now),
 		Stamps: wire.NewStamps(outgoing.Library, outgoing.Version(), o.ID), Seed: maphash.MakeSeed(),
-		Sender:   engine.Sender{Key: c.core.projectKey, SDK: outgoing.Library + "/" + outgoing.Version(), Now: c.core.now},
-		Protocol: string(o.Delivery.Protocol), NoPreflight: o.Delivery.NoPreflight, Limits: limits, Room: room, Grace: moment,
-		Encodings: map[string]string{engine.NameBatch: delivery.Gzip, engine.NameV1: encoding}, // /batch/ knows gzip only
-		Post:      c.core.capturePost, Reject: c.core.handler(o.Rejects),
-		Hooks: c.core.pipelineHooks(o.OnSettled), Logger: c.core.logger,
+		Protocol: o.Delivery.Protocol, Encoding: string(cmp.Or(o.Delivery.Compression, CompressionGzip)), NoPreflight: o.Delivery.NoPreflight,
+		Limits: limits, Room: room, Grace: moment, Logger: c.core.logger,
 	}, nil
 }
 

@@ -130,11 +130,7 @@ type checker struct {
 // judge applies the limits of rejects as the import does at its end.
 func (c *checker) judge(limits engine.RejectLimits) error {
 	limits.First, limits.IsCheck = c.refused, true
-	err := limits.JudgeEnd(ledger.Counts{Acknowledged: c.report.Good, Rejected: c.report.Rejected, Skipped: c.report.Skipped})
-	if err != nil {
-		err = &event.StopError{Reason: event.StopTooManyRejects, Err: err, IsCheck: true}
-	}
-	return err
+	return limits.JudgeEnd(ledger.Counts{Acknowledged: c.report.Good, Rejected: c.report.Rejected, Skipped: c.report.Skipped})
 }
 
 func (c *checker) add(ev *event.Event) {

@@ -33,15 +33,15 @@ type Checkpointer interface {
 }
 
 // continues returns the protocol of an import: the saved one, if an earlier run has chosen it.
-func continues(s *savedState, asked event.Protocol) (event.Protocol, error) {
+func continues(s *engine.Saved, asked event.Protocol) (event.Protocol, error) {
 	if s == nil || s.Protocol == "" {
 		return asked, nil
 	}
-	if asked != event.ProtocolAuto && string(asked) != s.Protocol {
+	if asked != event.ProtocolAuto && asked != s.Protocol {
 		return asked, outgoing.Refused(ops.Import, outgoing.Refuse("Delivery.Protocol", string(asked),
 			fmt.Sprintf("%q, which the import began with, or ProtocolAuto: one import never mixes two", s.Protocol)))
 	}
-	return event.Protocol(s.Protocol), nil
+	return s.Protocol, nil
 }
 
 // CheckpointFile returns a Checkpointer that keeps the state of an import in a file, which it replaces as a whole. After a
@@ -67,18 +67,34 @@ func (c fileCheckpoint) Save(_ context.Context, state []byte) error { return c.f
 func (c fileCheckpoint) Close() error { return c.file.Close() }
 
 // importFiles are the checkpoint and the reject file of one run.
-type importFiles struct{ engine.Files[event.Position] }
+type importFiles struct {
+	engine.Files
+
+	isMapped bool // a mapping makes the events
+}
 
 func newImportFiles(o Options, source Source, client bridge.Client) *importFiles {
-	f := &importFiles{engine.Files[event.Position]{Of: engine.Of{Import: o.ID, Target: client.ImportTarget(), Source: source.Name()}}}
+	f := &importFiles{Files: engine.Files{Of: engine.Of{Import: o.ID, Target: client.ImportTarget(), Source: source.Name(), Sources: sourceFiles{source}}}}
+	_, f.isMapped = unwrap[mapSource](source)
 	if o.Checkpoint != nil {
 		f.Checkpoint = guarded{o.Checkpoint, client}
 	}
-	if read, ok := unwrap[fileSource](source); ok {
-		f.Fingerprint = func(at event.Position) lines.Fingerprint { return read.fingerprint(at) }
-	}
-	if read := growing(source); read != nil {
-		f.HasGrown = read.hasGrown
+	return f
+}
+
+// sourceFiles are the files of a source: see [engine.Sources].
+type sourceFiles struct{ source Source }
+
+// HasGrown reports that the source began with a name, and other files were added since.
+func (s sourceFiles) HasGrown(from string) bool {
+	read := growing(s.source)
+	return read != nil && read.hasGrown(from)
+}
+
+// Fingerprint returns the fingerprint of the file at a position, or none.
+func (s sourceFiles) Fingerprint(at event.Position) (f lines.Fingerprint) {
+	if read, ok := unwrap[fileSource](s.source); ok {
+		f = read.fingerprint(at)
 	}
 	return f
 }
@@ -95,7 +111,7 @@ func (g guarded) Save(ctx context.Context, state []byte) error {
 }
 
 // openCheckpoint opens the checkpoint and reads the state that earlier runs have saved.
-func (f *importFiles) openCheckpoint(ctx context.Context) (*savedState, error) {
+func (f *importFiles) openCheckpoint(ctx context.Context) (*engine.Saved, error) {
 	resumed, err := f.Open(ctx)
 	if _, unfit := errors.AsType[*ops.InputError](err); unfit {
 		return nil, errors.Join(bridge.FileError(err), f.Checkpoint.Close())
@@ -103,21 +119,24 @@ func (f *importFiles) openCheckpoint(ctx context.Context) (*savedState, error) {
 	return resumed, fileError(event.StopCheckpoint, "the checkpoint cannot be opened", err)
 }
 
-// openRejects opens the handler if it is a reject file, and returns the function that writes to the file.
-func (f *importFiles) openRejects(handler hogapi.RejectHandler, isMapped bool) (write func(context.Context, *engine.Reject) error, err error) {
+// openRejects opens the handler if it is a reject file, which then takes the rejects as they are.
+func (f *importFiles) openRejects(handler hogapi.RejectHandler) error {
 	own, ok := handler.(hasRejectFile)
 	if !ok {
-		return nil, nil //nolint:nilnil // the rejects go elsewhere
+		return nil
 	}
 	file := own.RejectFile()
 	if err := file.Open(); err != nil {
-		return nil, fileError(event.StopHandler, "the reject file cannot be opened", bridge.FileError(err))
+		return fileError(event.StopHandler, "the reject file cannot be opened", bridge.FileError(err))
 	}
 	f.Rejects = file
-	return func(_ context.Context, r *engine.Reject) error {
-		r.Note.Import, r.Note.IsMapped = f.Import, isMapped
-		return file.Add(r)
-	}, nil
+	return nil
+}
+
+// Reject implements engine.Handler where there is a reject file.
+func (f *importFiles) Reject(_ context.Context, r *engine.Reject) error {
+	r.Note.Import, r.Note.IsMapped = f.Import, f.isMapped
+	return f.Rejects.Add(r)
 }
 
 func (f *importFiles) close() error {

@@ -277,7 +277,7 @@ func TestRunbook(t *testing.T) {
 		`{"version":2,"import":"other"}`,
 		`{"version":2,"import":"one","source":"other"}`,
 	} {
-		_, err := engine.Read[event.Position]([]byte(raw), engine.Of{Import: "one", Target: "target", Source: "file"})
+		_, err := engine.ReadSaved([]byte(raw), engine.Of{Import: "one", Target: "target", Source: "file"})
 		refusal := as[*ops.InputError](t, err)
 		assert.Contains(t, first, "`"+refusal.Field+"`")
 	}

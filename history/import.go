@@ -78,7 +78,7 @@ func Import(ctx context.Context, client *hogapi.Client, source Source, options *
 	if err != nil {
 		return before, err
 	}
-	result, err := run.pipeline.Import(ctx, run.events)
+	receipt, err := run.engine.Import(ctx, run.events)
 	if unsettled, ok := errors.AsType[*event.UnsettledError](err); ok {
 		unsettled.Again = "run the import again, which sends them with the same uuids"
 		if o.Checkpoint != nil {
@@ -87,7 +87,7 @@ func Import(ctx context.Context, client *hogapi.Client, source Source, options *
 	}
 	progressErr := unlessLeft(ctx, "Options.OnProgress", func() error { run.endProgress(); return nil })
 	closeErr := unlessLeft(ctx, "Checkpointer.Close", run.files.close)
-	return result.Receipt(o.ID, run.files.Source), errors.Join(err, progressErr, closeErr)
+	return receipt, errors.Join(err, progressErr, closeErr)
 }
 
 // unlessLeft calls a function and returns its error. It leaves the function behind if that has not returned some time
@@ -104,12 +104,12 @@ func unlessLeft(ctx context.Context, name string, f func() error) error {
 type importRun struct {
 	source      Source
 	options     Options
-	pipeline    *engine.Engine
+	engine      *engine.Engine
 	files       *importFiles
 	endProgress func()
 }
 
-// openImport opens the files of a run and its pipeline, and returns the receipt of the runs before it.
+// openImport opens the files of a run and its engine, and returns the receipt of the runs before it.
 func openImport(ctx context.Context, client bridge.Client, source Source, o Options) (run *importRun, before event.Receipt, err error) {
 	before = event.Receipt{ID: o.ID}
 	if err := o.check(source); err != nil {
@@ -126,17 +126,15 @@ func openImport(ctx context.Context, client bridge.Client, source Source, o Opti
 	if o.Delivery.Protocol, err = continues(resumed, o.Delivery.Protocol); err != nil {
 		return failed(err)
 	}
-	files.Protocol = string(o.Delivery.Protocol)
+	files.Protocol = o.Delivery.Protocol
 	if resumed != nil {
 		before = engine.ReceiptOf(resumed.Import, resumed.Source, resumed.State)
-		before.Protocol, before.Finished = event.Protocol(resumed.Protocol), resumed.Finished
+		before.Protocol, before.Finished = resumed.Protocol, resumed.Finished
 		if err := limits.JudgeBefore(resumed.State.Totals.Counts()); err != nil {
-			return failed(&event.StopError{Reason: event.StopTooManyRejects, Err: err})
+			return failed(err)
 		}
 	}
-	_, isMapped := unwrap[mapSource](source)
-	toFile, err := files.openRejects(o.Rejects, isMapped)
-	if err != nil {
+	if err := files.openRejects(o.Rejects); err != nil {
 		return failed(err)
 	}
 	delivered := hogapi.CaptureOptions{ID: o.ID, Rate: o.Rate, Rejects: o.Rejects, Gate: o.Gate, Delivery: o.Delivery}
@@ -144,9 +142,9 @@ func openImport(ctx context.Context, client bridge.Client, source Source, o Opti
 	if err != nil {
 		return failed(err)
 	}
-	config.Rejects, config.Resumed, config.Grace = limits, resumed, max(0, cmp.Or(o.Grace, 5*time.Second))
-	if toFile != nil {
-		config.Reject = toFile
+	config.Source, config.Rejects, config.Resumed, config.Grace = files.Source, limits, resumed, max(0, cmp.Or(o.Grace, 5*time.Second))
+	if files.Rejects != nil {
+		config.Handler = files
 	}
 	if o.Checkpoint != nil {
 		config.Files = &files.Files
@@ -155,10 +153,10 @@ func openImport(ctx context.Context, client bridge.Client, source Source, o Opti
 	if err != nil {
 		return failed(err)
 	}
-	run = &importRun{source: source, options: o, pipeline: started, files: files, endProgress: func() {}}
+	run = &importRun{source: source, options: o, engine: started, files: files, endProgress: func() {}}
 	if o.OnProgress != nil {
 		run.endProgress = watch.Every(progressInterval, func() { //nolint:contextcheck // hooks outlive ctx
-			client.Hook(context.Background(), true, func() { o.OnProgress(started.Progress().Stats(o.Total)) })
+			client.Hook(context.Background(), true, func() { o.OnProgress(started.Stats(o.Total)) })
 		})
 	}
 	return run, before, nil
@@ -168,8 +166,8 @@ const progressInterval = 500 * time.Millisecond
 
 func (r *importRun) events(ctx context.Context, after event.Position) iter.Seq2[*engine.Event, error] {
 	notes := &sourceNotes{
-		verifyArchives: cmp.Or(r.options.VerifyArchiveBytes, defaultVerifyArchives), resumed: r.pipeline.Resumed,
-		warn: func(w event.Warning, text string) { r.pipeline.Warn(ctx, w, text) },
+		verifyArchives: cmp.Or(r.options.VerifyArchiveBytes, defaultVerifyArchives), resumed: r.engine.Resumed,
+		warn: func(w event.Warning, text string) { r.engine.Warn(ctx, w, text) },
 	}
 	trusting := trusts(r.source)
 	return func(yield func(*engine.Event, error) bool) {

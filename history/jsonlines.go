@@ -95,7 +95,7 @@ func (s lineFiles) walkAs(ctx context.Context, after event.Position, w lines.Wal
 }
 
 // linesError returns an error of internal/lines as one of this package.
-func linesError(err error, after event.Position, resumed *savedState) error {
+func linesError(err error, after event.Position, resumed *engine.Saved) error {
 	switch {
 	case errors.Is(err, lines.ErrNoPosition):
 		return fmt.Errorf("there is no position %s in these files", after)

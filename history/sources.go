@@ -124,9 +124,9 @@ func filesOf(s Source) []string {
 // because it reaches sources within any other source, even a function without Unwrap, and belongs to one run:
 // several runs can read a source at once.
 type sourceNotes struct {
-	isCheck        bool        // nothing is sent
-	verifyArchives int64       // see Options.VerifyArchiveBytes
-	resumed        *savedState // of the run before; may be nil
+	isCheck        bool          // nothing is sent
+	verifyArchives int64         // see Options.VerifyArchiveBytes
+	resumed        *engine.Saved // of the run before; may be nil
 	warn           func(w event.Warning, text string)
 }
 
@@ -140,8 +140,6 @@ func (n *sourceNotes) in(ctx context.Context) context.Context {
 func readOnly(ctx context.Context, warn func(w event.Warning, text string)) context.Context {
 	return (&sourceNotes{isCheck: true, verifyArchives: -1, warn: warn}).in(ctx)
 }
-
-type savedState = engine.Saved[event.Position]
 
 const defaultVerifyArchives = 1 << 30
 

@@ -67,13 +67,13 @@ func (r *bodyReader) Close() error {
 
 // encoders limits compression to one encoder a processor.
 type encoders struct {
-	free   chan Encoder
-	create func() Encoder
+	free     chan Encoder
+	requests Requests
 }
 
-func newEncoders(create func() Encoder) encoders {
+func newEncoders(r Requests) encoders {
 	n := runtime.GOMAXPROCS(0)
-	e := encoders{make(chan Encoder, n), create}
+	e := encoders{make(chan Encoder, n), r}
 	for range n {
 		e.free <- nil // made on first use
 	}
@@ -84,7 +84,7 @@ func (e encoders) encode(out io.Writer, body [][]byte) error {
 	w := <-e.free
 	defer func() { e.free <- w }()
 	if w == nil {
-		w = e.create()
+		w = e.requests.NewEncoder()
 	}
 	w.Reset(out)
 	for _, piece := range body {

@@ -14,12 +14,12 @@ type Budget struct {
 	held    Held
 	waiting int
 	room    chan struct{} // closed and replaced when room is released
-	onWait  func()
+	sender  *Sender       // whose lanes hurry where a producer waits; may be nil
 }
 
 // NewBudget returns a budget with the given limit.
 func NewBudget(most Held) *Budget {
-	return &Budget{most: most, room: make(chan struct{}), onWait: func() {}}
+	return &Budget{most: most, room: make(chan struct{})}
 }
 
 // Held is a number of events and bytes.
@@ -37,9 +37,11 @@ func (b *Budget) Acquire(ctx context.Context, more, own Held) error {
 			return nil
 		}
 		b.waiting++
-		room, onWait := b.room, b.onWait
+		room, sender := b.room, b.sender
 		b.mu.Unlock()
-		onWait()
+		if sender != nil {
+			sender.wakeLanes()
+		}
 		var err error
 		select {
 		case <-room:
@@ -105,9 +107,9 @@ func (b *Budget) Waiting() bool {
 	return b.waiting > 0
 }
 
-// OnWait sets a function to call when a producer begins to wait.
-func (b *Budget) OnWait(f func()) {
+// serve names the sender of the events.
+func (b *Budget) serve(s *Sender) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.onWait = f
+	b.sender = s
 }

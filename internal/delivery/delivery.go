@@ -34,27 +34,35 @@ type Limits struct {
 	NoCompression    bool
 }
 
-// Config configures a Sender. All functions must be safe for concurrent use.
+// Config configures a Sender.
 type Config struct {
 	Limits
+	Requests
+	Results
 
-	Around func(begun time.Time) (prefix, suffix []byte) // surround the items of a request that began then
-	Extra  int                                           // most bytes of prefix and suffix
-	Encode func() Encoder                                // a new encoder of bodies; first called after an item is added
+	Extra  int             // most bytes of prefix and suffix
+	Budget *Budget         // holds the items' bytes
+	Ready  <-chan struct{} // closed when the first request may go out
+}
 
-	Budget *Budget           // holds the items' bytes
-	Ready  <-chan struct{}   // closed when the first request may go out
-	Stop   func(cause error) // ends the context of the Sender
+// Requests makes requests. It is safe for concurrent use.
+type Requests interface {
+	Around(begun time.Time) (prefix, suffix []byte) // surround the items of a request that began then
+	NewEncoder() Encoder                            // of bodies; first called after an item is added
+	Post(r *Request) Answer
+	Tried(t Try)
+}
 
-	Post        func(r *Request) Answer
-	GaveUp      func(a Answer, since time.Time) error // the cause of a stop after failures that lasted too long
-	Sent        func(seqs []uint64)                   // the service may have these; not called for items settled by the first answer
-	Settled     func(seqs []uint64)
-	Remark      func(seq uint64, reason string)               // a remark of the service on an accepted item; called before Settled
-	Rejected    func(seq uint64, wire []byte, a Answer) error // the item was sent alone or has its own fate; an error stops
-	Unconfirmed func(seq uint64, wire []byte, a Answer) error // nobody knows whether the item was stored; an error stops
-	Tried       func(Try)
-	Wide        func() // a batch spans more than a day
+// Results takes what becomes of the items. It is safe for concurrent use. An error stops the Sender.
+type Results interface {
+	Sent(seqs []uint64) // the service may have these; not called for items settled by the first answer
+	Settled(seqs []uint64)
+	Remark(seq uint64, reason string)                    // a remark of the service on an accepted item; called before Settled
+	Rejected(seq uint64, wire []byte, a Answer) error    // the item was sent alone or has its own fate
+	Unconfirmed(seq uint64, wire []byte, a Answer) error // nobody knows whether the item was stored
+	Wide()                                               // a batch spans more than a day
+	GaveUp(a Answer, since time.Time) error              // the cause of a stop after failures that lasted too long
+	Stop(cause error)                                    // ends the context of the Sender
 }
 
 // Encoder compresses bodies, one after another.

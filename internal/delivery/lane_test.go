@@ -29,20 +29,12 @@ func keeps(l Limits, prefix string, items []Item) bool {
 	return len(items) <= l.BatchItems && size <= l.BatchBytes
 }
 
-// around returns a fixed start and end for every body.
-func around(prefix, suffix string) func(time.Time) ([]byte, []byte) {
-	return func(time.Time) ([]byte, []byte) { return []byte(prefix), []byte(suffix) }
-}
-
-func newGzip() Encoder { return gzip.NewWriter(nil) }
-
 // idle returns a Sender without running lanes.
 func idle(l Limits, prefix string) *Sender {
 	ended, end := context.WithCancel(context.Background())
 	end()
-	return New(ended, Config{
-		Limits: l, Around: around(prefix, "]}"), Extra: len(prefix) + len("]}"), Encode: newGzip, Budget: NewBudget(Held{1 << 20, 1 << 20}), Wide: func() {},
-	})
+	of := &ledger{prefix: prefix, suffix: "]}"}
+	return New(ended, Config{Limits: l, Requests: of, Results: of, Extra: len(prefix) + len("]}"), Budget: NewBudget(Held{1 << 20, 1 << 20})})
 }
 
 // Each request has as many items and bytes as allowed, and not one more.
@@ -133,7 +125,7 @@ func TestLanesEndWhenStopped(t *testing.T) {
 	cfg := l.config(Limits{Lanes: 1, BatchItems: 1, MostBatchItems: 1, NoCompression: true}, func(*Request) Answer {
 		return Answer{Verdict: Stop, Status: 401, Stop: errGaveUp}
 	})
-	cfg.Stop = stop
+	l.stop = stop
 	s := New(ctx, cfg)
 	for i := range uint64(3) {
 		s.Add(Item{Seq: i, Wire: []byte("x")})
@@ -226,17 +218,12 @@ func TestEachItemIsSettledOnce(t *testing.T) {
 			l, budget := newLedger(), NewBudget(Held{300, 1500})
 			limits := Limits{Lanes: 4, BatchItems: 20, MostBatchItems: 40, Linger: 100 * time.Millisecond, NoCompression: seed%2 == 0}
 			cfg := l.config(limits, func(r *Request) Answer { return m.post(t, r.Body) })
-			settled, rejected := cfg.Settled, cfg.Rejected
-			cfg.Budget, cfg.Stop = budget, func(err error) { assert.NoError(t, err) }
-			cfg.Settled = func(seqs []uint64) {
-				settled(seqs)
-				budget.Release(Held{Events: len(seqs)})
-			}
-			cfg.Rejected = func(seq uint64, wire []byte, a Answer) error {
+			cfg.Budget, l.stop = budget, func(err error) { assert.NoError(t, err) }
+			l.accepts = func(seqs []uint64) { budget.Release(Held{Events: len(seqs)}) }
+			l.refuses = func(_ uint64, wire []byte, a Answer) {
 				assert.True(t, m.refuses(string(wire)))
 				assert.Equal(t, 400, a.Status)
 				budget.Release(Held{Events: 1})
-				return rejected(seq, wire, a)
 			}
 			s := New(t.Context(), cfg)
 			const n, keys = 1000, 9

@@ -18,8 +18,14 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// ledger records the outcome of items.
+// ledger records the outcome of items. It answers requests with post.
 type ledger struct {
+	prefix, suffix string
+	post           func(*Request) Answer
+	stop           func(error)
+	accepts        func(seqs []uint64)                     // may be nil
+	refuses        func(seq uint64, wire []byte, a Answer) // may be nil
+
 	mu                            sync.Mutex
 	settled, refused, unconfirmed map[uint64]int
 	reasons                       map[uint64]string
@@ -31,6 +37,7 @@ type ledger struct {
 
 func newLedger() *ledger {
 	return &ledger{
+		prefix: "[", suffix: "]", stop: func(error) {},
 		settled: map[uint64]int{}, refused: map[uint64]int{}, unconfirmed: map[uint64]int{}, reasons: map[uint64]string{},
 		maySend: map[uint64]int{}, ids: map[uuid.UUID]int{},
 	}
@@ -73,39 +80,63 @@ func inTurn(answers []Answer) func(*Request) Answer {
 
 // config returns the Config of a Sender that posts with post.
 func (l *ledger) config(limits Limits, post func(*Request) Answer) Config {
-	turn := func(of map[uint64]int) func(uint64, []byte, Answer) error {
-		return func(seq uint64, _ []byte, a Answer) error {
-			l.mu.Lock()
-			defer l.mu.Unlock()
-			of[seq]++
-			l.reasons[seq] = a.Reason
-			return nil
-		}
-	}
-	each := func(of map[uint64]int) func([]uint64) {
-		return func(seqs []uint64) {
-			l.mu.Lock()
-			defer l.mu.Unlock()
-			for _, seq := range seqs {
-				of[seq]++
-			}
-		}
-	}
+	l.post = post
 	limits.GiveUpAfter, limits.BatchBytes, limits.LeastBatchBytes = time.Hour, 1<<20, 100
-	return Config{
-		Limits: limits, Budget: NewBudget(Held{1 << 20, 1 << 20}), Around: around("[", "]"), Ready: closed(), Stop: func(error) {}, Encode: newGzip, Remark: func(uint64, string) {},
-		GaveUp: func(Answer, time.Time) error { return errGaveUp },
-		Post: func(r *Request) Answer {
-			l.note(r)
-			return post(r)
-		},
-		Wide: func() {}, Sent: each(l.maySend), Settled: each(l.settled), Rejected: turn(l.refused), Unconfirmed: turn(l.unconfirmed),
-		Tried: func(tr Try) {
-			l.mu.Lock()
-			defer l.mu.Unlock()
-			l.tries = append(l.tries, tr)
-		},
+	return Config{Limits: limits, Budget: NewBudget(Held{1 << 20, 1 << 20}), Ready: closed(), Requests: l, Results: l}
+}
+
+func (l *ledger) Around(time.Time) (prefix, suffix []byte) { return []byte(l.prefix), []byte(l.suffix) }
+func (l *ledger) NewEncoder() Encoder                      { return gzip.NewWriter(nil) }
+func (l *ledger) Remark(uint64, string)                    {}
+func (l *ledger) Wide()                                    {}
+func (l *ledger) GaveUp(Answer, time.Time) error           { return errGaveUp }
+func (l *ledger) Stop(cause error)                         { l.stop(cause) }
+
+func (l *ledger) Post(r *Request) Answer {
+	l.note(r)
+	return l.post(r)
+}
+
+func (l *ledger) Tried(tr Try) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.tries = append(l.tries, tr)
+}
+
+func (l *ledger) count(of map[uint64]int, seqs ...uint64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, seq := range seqs {
+		of[seq]++
 	}
+}
+
+func (l *ledger) Sent(seqs []uint64) { l.count(l.maySend, seqs...) }
+
+func (l *ledger) Settled(seqs []uint64) {
+	l.count(l.settled, seqs...)
+	if l.accepts != nil {
+		l.accepts(seqs)
+	}
+}
+
+func (l *ledger) Rejected(seq uint64, wire []byte, a Answer) error {
+	if l.refuses != nil {
+		l.refuses(seq, wire, a)
+	}
+	return l.turn(l.refused, seq, a)
+}
+
+func (l *ledger) Unconfirmed(seq uint64, _ []byte, a Answer) error {
+	return l.turn(l.unconfirmed, seq, a)
+}
+
+func (l *ledger) turn(of map[uint64]int, seq uint64, a Answer) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	of[seq]++
+	l.reasons[seq] = a.Reason
+	return nil
 }
 
 // A transport may read the body of a try after the next try with fewer items, or after other
@@ -255,7 +286,7 @@ func TestEveryItemAgainIsAFailure(t *testing.T) {
 		cfg := l.config(Limits{Lanes: 1, BatchItems: 1, MostBatchItems: 1}, func(*Request) Answer {
 			return Answer{Verdict: Each, Status: 200, Fates: []Fate{{Outcome: Again}}}
 		})
-		cfg.Stop = stop
+		l.stop = stop
 		s := New(ctx, cfg)
 		start := time.Now()
 		s.Add(Item{Wire: []byte("a")})

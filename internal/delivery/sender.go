@@ -34,13 +34,13 @@ type Sender struct {
 func New(ctx context.Context, c Config) *Sender {
 	most := c.Budget.most.Bytes
 	s := &Sender{
-		cfg: c, ctx: ctx, throttle: newThrottle(c.Limits, c.GaveUp), encoders: newEncoders(c.Encode),
+		cfg: c, ctx: ctx, throttle: newThrottle(c.Limits, c.Results), encoders: newEncoders(c.Requests),
 		bodies: &bufferPool{most: most / 2}, compressed: &bufferPool{most: most / 4},
 	}
 	for i := range c.Lanes {
 		s.lanes = append(s.lanes, &lane{s: s, number: i, wake: make(chan struct{}, 1), open: new(batch)})
 	}
-	c.Budget.OnWait(s.wakeLanes)
+	c.Budget.serve(s)
 	for _, l := range s.lanes {
 		s.running.Go(l.run)
 	}
@@ -78,7 +78,7 @@ func (s *Sender) Flush(before uint64) {
 }
 
 // Hurry ends the pace: the rest is sent as fast as the answers come.
-func (s *Sender) Hurry() { s.throttle.rush() }
+func (s *Sender) Hurry() { s.throttle.rush.Do(func() { close(s.throttle.rushed) }) }
 
 // Close sends everything. It returns when the lanes have ended: all items are settled, or the
 // context has ended.

@@ -13,11 +13,11 @@ import (
 // throttle decides when a request may go out: it keeps the pace, grants permits, and holds back all
 // lanes during an outage.
 type throttle struct {
-	limits Limits
-	gaveUp func(Answer, time.Time) error
+	limits  Limits
+	results Results // of its sender
 
 	rushed chan struct{} // closed when the pace ends, also for the lanes that wait for it
-	rush   func()
+	rush   sync.Once
 
 	// Atomic, since they are read for every item.
 	items atomic.Int64 // most items of a batch
@@ -62,9 +62,8 @@ const (
 	headroom      = 1.25            // batch size relative to the pace's need at this latency
 )
 
-func newThrottle(l Limits, gaveUp func(Answer, time.Time) error) *throttle {
-	t := &throttle{limits: l, gaveUp: gaveUp, changed: make(chan struct{}), rushed: make(chan struct{}), permits: float64(min(firstPermits, l.Lanes))}
-	t.rush = sync.OnceFunc(func() { close(t.rushed) })
+func newThrottle(l Limits, results Results) *throttle {
+	t := &throttle{limits: l, results: results, changed: make(chan struct{}), rushed: make(chan struct{}), permits: float64(min(firstPermits, l.Lanes))}
 	t.items.Store(int64(l.BatchItems))
 	t.bytes.Store(int64(l.BatchBytes))
 	return t
@@ -286,7 +285,7 @@ func (t *throttle) failed(a Answer, try int) (time.Duration, error) {
 		left, a.RetryAfter = maxWish, min(a.RetryAfter, maxWish)
 	}
 	if left <= 0 || a.RetryAfter > left || t.limits.MaxTries > 0 && try >= t.limits.MaxTries {
-		return 0, t.gaveUp(a, t.failure.Since)
+		return 0, t.results.GaveUp(a, t.failure.Since)
 	}
 	delay := jitter(max(try, t.failures-t.limits.Lanes))
 	delay = max(delay-a.Duration, minWait) // from the start of the try: waiting for an answer counts as waiting

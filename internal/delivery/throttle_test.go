@@ -19,7 +19,7 @@ var errGaveUp = errors.New("gave up")
 
 func testThrottle(l Limits) *throttle {
 	l.Lanes, l.BatchItems, l.MostBatchItems, l.BatchBytes, l.GiveUpAfter, l.UnreachableAfter = 8, 1000, 5000, 4<<20, 15*time.Minute, 30*time.Second
-	return newThrottle(l, func(Answer, time.Time) error { return errGaveUp })
+	return newThrottle(l, newLedger())
 }
 
 // crowd lets eight lanes send for a while, with a fixed latency and verdict.

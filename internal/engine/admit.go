@@ -69,7 +69,7 @@ func (r *Record) Add(ctx context.Context) error {
 		if err := e.prepare(ctx, &r.encoder, ev, r.wait); err != nil {
 			return err
 		}
-		if ev.reject != nil && e.Reject == nil {
+		if ev.reject != nil && e.Handler == nil {
 			return e.notTaken(ev.reject)
 		}
 		if ev.encoded != nil {
@@ -110,7 +110,7 @@ func (r *Record) Admit(ctx context.Context) error {
 	}
 	if i := e.admission.firstSplit(all); i >= 0 {
 		e.budget.Release(r.held)
-		e.meter.change(func(m *Meter) { m.Refused++ })
+		e.meter.change(func(m *event.Stats) { m.Refused++ })
 		return &ops.InputError{Field: "events", Value: all[i].from().String(), Want: fmt.Sprintf("all events of a record in one call, "+
 			"or a UUID for each of them: event %d of this Position was taken with other content before, and two events of one uuid would replace each other", i)}
 	}
@@ -234,14 +234,15 @@ func (e *Engine) identify(ev *Event, numbers *wire.Numbering) {
 // has acquired the event's size from the budget. admit returns how much of the size is held until the event
 // is committed.
 func (e *Engine) admit(ev *Event, begins, ends bool) (held int) {
-	entry := ledger.Event[event.Position]{Position: ev.Position, Name: ev.Name, Held: len(ev.Position.Key), Begins: begins, Ends: ends}
+	entry := ledger.Event{Position: ev.Position, Name: ev.Name, Held: len(ev.Position.Key), Begins: begins, Ends: ends}
 	switch {
 	case ev.Skip != "":
 		e.ledger.Skip(entry, ev.Skip)
 	case ev.reject != nil:
 		entry.Held = ev.size
 		entry.ID, entry.Name, entry.Time = ev.reject.UUID, rowName(ev.Name), ev.reject.Time
-		e.ledger.Reject(entry, string(ev.reject.Refusal.Reason), ev.reject)
+		e.committer.rejected.put(e.ledger.Next(), ev.reject) // before the committer can see it
+		e.ledger.Reject(entry, string(ev.reject.Refusal.Reason))
 	default:
 		out := ev.encoded
 		entry.ID, entry.Time, entry.Warnings = out.UUID, out.Time, uint32(out.Warnings)
@@ -261,7 +262,7 @@ func (e *Engine) admit(ev *Event, begins, ends bool) (held int) {
 func (e *Engine) toLane(seq uint64, out *wire.Encoded) {
 	e.checking.Do(func() { go e.preflight() })
 	item := delivery.Item{Seq: seq, Wire: out.Wire, Time: out.Time, Key: out.Person}
-	if e.protocol.Name() == NameV1 {
+	if e.endpoint.Name() == event.ProtocolV1 {
 		item.ID = out.UUID // capture v1 refuses a request with an id twice
 	}
 	if e.sender.Add(item) {
@@ -283,7 +284,7 @@ func (e *Engine) notTaken(r *Reject) error {
 	if err := e.whyClosed(); err != nil {
 		return err
 	}
-	e.meter.change(func(m *Meter) { m.Refused++ })
+	e.meter.change(func(m *event.Stats) { m.Refused++ })
 	return r.Err()
 }
 

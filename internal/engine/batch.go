@@ -21,13 +21,14 @@ const BatchPath = "/batch/"
 // key. The struct has no key, because fmt would print it at any depth.
 type batch struct{ who Sender }
 
-func (batch) Name() string                          { return NameBatch }
+func (batch) Name() event.Protocol                  { return event.ProtocolBatch }
 func (batch) Rules() wire.Protocol                  { return wire.ProtocolBatch }
+func (batch) Encoding(string) string                { return delivery.Gzip } // it knows no other
 func (batch) Path() string                          { return BatchPath }
 func (batch) Header(http.Header, *delivery.Request) {}
 
-// MostBytes is the most bytes of an answer, which is one word. Each lane may hold an answer.
-func (batch) MostBytes(int) int64 { return 64 << 10 }
+// MaxBytes is the size of an answer, which is one word. Each lane may hold an answer.
+func (batch) MaxBytes(int) int64 { return 64 << 10 }
 
 func (b batch) Around(time.Time) (prefix, suffix []byte) {
 	return []byte(`{"api_key":` + strconv.Quote(b.who.Key()) + `,"historical_migration":true,"batch":[`), []byte("]}")

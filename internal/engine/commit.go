@@ -1,73 +1,156 @@
-// Package commit releases settled events in order: it hands over rejects, saves the position, and then
-// releases the room that the events took. It stops an import that has too many rejects.
 package engine
 
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"github.com/hogapi/hogapi/event"
 	"github.com/hogapi/hogapi/internal/delivery"
 	"github.com/hogapi/hogapi/internal/errtext"
 	"github.com/hogapi/hogapi/internal/ledger"
 )
 
-// CommitConfig configures a committer. The committer calls its functions one at a time. If one returns an error,
-// the sending stops with that error as its cause.
-type CommitConfig[P comparable, R any] struct {
-	Ledger    *ledger.Ledger[P, R]
-	Room      int             // events that may be taken and not committed
-	Accepting context.Context // ends when no more events are taken
-	Sending   context.Context // ends when the sending has stopped
-	Stop      func(cause error)
-	Release   func(delivery.Held) // makes room
+// committer releases the settled records at the front, in order. It runs until the lanes have ended, and stops the
+// sending if a reject cannot be handed over, a state cannot be saved, or there are too many rejects.
+type committer struct {
+	*life
 
-	HandOver func(R) error
-	Why      func(R) error // why it was rejected
-	Save     func(ledger.State[P]) error
-	Saved    func(position P, took time.Duration) // after each Save
-	Settled  func(position P)                     // everything up to a position is settled
-
-	Limits  RejectLimits
-	TooMany func(error) error                      // the cause of a stop by the limits
-	End     func(c ledger.Counts, err error) error // all of a source is committed; err is of the limits
-}
-
-// committer releases the settled records at the front. It runs until the lanes have ended.
-type committer[P comparable, R any] struct {
-	CommitConfig[P, R]
+	ledger   *ledger.Ledger
+	budget   *delivery.Budget
+	room     int // events that may be taken and not committed
+	rejected rejected
+	files    *Files  // nil: nothing is saved
+	handler  Handler // nil: a reject stops the import
+	client   Client
+	limits   RejectLimits
+	logger   *slog.Logger
 
 	wake    chan struct{}
 	crowded chan struct{} // ends a pause between two saves
 	lanes   chan struct{} // closed when the lanes have ended
 	done    chan struct{} // closed when everything that can be is committed
 	whole   atomic.Bool   // the source was read to its end
+	outside atomic.Pointer[string]
 
 	saveTime time.Duration // of the newest save
 	isBroken bool          // a save has failed
 
 	mu       sync.Mutex
-	upTo     uint64 // all before it is committed, and Settled knows
-	position P      // that Settled knows
+	upTo     uint64 // all before it is committed, and OnSettled knows
+	position event.Position
 	flushTo  uint64 // somebody waits for all before it
 	moved    chan struct{}
 }
 
-// startCommitter runs a committer. Without a Save nothing is saved.
-func startCommitter[P comparable, R any](config CommitConfig[P, R]) *committer[P, R] {
-	c := &committer[P, R]{
-		CommitConfig: config, wake: make(chan struct{}, 1), crowded: make(chan struct{}, 1),
-		lanes: make(chan struct{}), done: make(chan struct{}), moved: make(chan struct{}), position: config.Ledger.Position(),
+func newCommitter(c Config, l *life, books *ledger.Ledger, budget *delivery.Budget) *committer {
+	return &committer{
+		life: l, ledger: books, budget: budget, room: c.Room.Events, files: c.Files, handler: c.Handler, client: c.Client, limits: c.Rejects, logger: c.Logger,
+		wake: make(chan struct{}, 1), crowded: make(chan struct{}, 1),
+		lanes: make(chan struct{}), done: make(chan struct{}), moved: make(chan struct{}), position: books.Position(),
 	}
-	go c.run()
-	return c
+}
+
+// commit is the order of a commit. The rejects among the first n events go to their file or handler; the position is saved,
+// and before it the reject file is synced; the room is released; OnSettled hears the position. A step that fails is the
+// last: events that are not saved do not pile up. If a reject cannot be handed over, the records before it are saved.
+func (c *committer) commit(n int, rejects []int) error {
+	done, err := c.handOver(n, rejects)
+	if done > 0 {
+		room := delivery.Held{Events: done, Bytes: c.ledger.Commit(done)}
+		if saveErr := c.save(c.ledger.State()); err == nil {
+			err = saveErr // a reject that failed came first
+		}
+		if err == nil {
+			err = c.limits.Judge(c.ledger.Counts())
+		}
+		if err == nil {
+			c.budget.Release(room)
+		}
+	}
+	if err == nil {
+		c.report()
+	}
+	return err
+}
+
+// handOver gives the rejects among the first n events to the handler, and returns how many events can be
+// committed.
+func (c *committer) handOver(n int, rejects []int) (done int, err error) {
+	first := c.ledger.First()
+	for _, number := range rejects {
+		r := c.rejected.take(first + uint64(number))
+		if err := c.handOverOne(r); err != nil {
+			return c.ledger.WholeBefore(number), err
+		}
+		if c.limits.First == nil {
+			c.limits.First = r.Err()
+		}
+	}
+	return n, nil
+}
+
+func (c *committer) handOverOne(r *Reject) error {
+	if c.handler == nil {
+		return r.stop()
+	}
+	defer c.call("the reject handler")()
+	if err := c.handler.Reject(c.calling, r); err != nil {
+		return &event.StopError{Reason: event.StopHandler, Err: err}
+	}
+	return nil
+}
+
+// save makes the position durable. While the share of rejects is limited and every record is rejected, it
+// saves nothing, so that the next run, with a corrected source or URL, begins where this run did.
+func (c *committer) save(state ledger.State) error {
+	t := state.Totals.Counts()
+	if c.files == nil || c.isBroken || c.limits.hasShare() && t.Acknowledged == 0 && t.Rejects() > 0 {
+		return nil
+	}
+	if state.Ahead != nil && !c.files.HasSaved() {
+		return nil // the run has not begun
+	}
+	start, returned := time.Now(), c.call("Checkpointer.Save")
+	err := c.files.Save(c.calling, state)
+	if returned(); err != nil {
+		c.isBroken = true
+		return err
+	}
+	c.saveTime = time.Since(start)
+	defer c.call("Hooks.OnCheckpoint")()
+	c.client.Saved(state.Position, c.saveTime)
+	return nil
+}
+
+// report calls OnSettled with the position up to which everything is settled, and then wakes the callers of
+// Await.
+func (c *committer) report() {
+	position, upTo := c.ledger.Position(), c.ledger.First()
+	if position != c.position { // only this goroutine changes it
+		returned := c.call("CaptureOptions.OnSettled")
+		c.client.Settled(c.calling, position)
+		returned()
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.position, c.upTo = position, upTo
+	close(c.moved)
+	c.moved = make(chan struct{})
+}
+
+// call notes that a function of the user runs, until the returned function is called.
+func (c *committer) call(name string) (returned func()) {
+	c.outside.Store(&name)
+	return func() { c.outside.Store(nil) }
 }
 
 // Signal says that something is settled.
-func (c *committer[P, R]) Signal() {
+func (c *committer) Signal() {
 	notify(c.wake)
 	if c.isCrowded() {
 		notify(c.crowded)
@@ -75,8 +158,8 @@ func (c *committer[P, R]) Signal() {
 }
 
 // SourceEnded says that the source was read to its end.
-func (c *committer[P, R]) SourceEnded() {
-	c.Ledger.End()
+func (c *committer) SourceEnded() {
+	c.ledger.End()
 	c.whole.Store(true)
 	c.Signal()
 }
@@ -89,9 +172,9 @@ func notify(c chan<- struct{}) {
 }
 
 // isCrowded reports whether settled events that wait for a commit take more than half of the room.
-func (c *committer[P, R]) isCrowded() bool { return c.Ledger.Settled() > c.Room/2 }
+func (c *committer) isCrowded() bool { return c.ledger.Settled() > c.room/2 }
 
-func (c *committer[P, R]) run() {
+func (c *committer) run() {
 	defer close(c.done)
 	for last := false; ; {
 		c.pauseBetweenSaves()
@@ -118,31 +201,30 @@ func (c *committer[P, R]) run() {
 }
 
 // Close says that the lanes have ended, and waits until the rest is committed.
-func (c *committer[P, R]) Close() {
+func (c *committer) Close() {
 	close(c.lanes)
 	<-c.done
 }
 
-// front returns how many events can be committed now, and their rejects. It ends where the rejects may stop
-// the import: later events wait.
-func (c *committer[P, R]) front() (n int, rejects []ledger.Rejected[R]) {
-	books := c.Ledger
-	n, rejects = books.Front()
-	step := c.Limits.step(books.Counts())
+// front returns how many events can be committed now, and the numbers of their rejects. It ends where the rejects may
+// stop the import: later events wait.
+func (c *committer) front() (n int, rejects []int) {
+	n, rejects = c.ledger.Front()
+	step := c.limits.step(c.ledger.Counts())
 	if len(rejects) < step {
 		return n, rejects
 	}
-	if fewer := books.WholeBefore(rejects[step-1].Number + 1); fewer > 0 {
+	if fewer := c.ledger.WholeBefore(rejects[step-1] + 1); fewer > 0 {
 		n = fewer
-		rejects = slices.DeleteFunc(rejects, func(r ledger.Rejected[R]) bool { return r.Number >= n })
+		rejects = slices.DeleteFunc(rejects, func(number int) bool { return number >= n })
 	}
 	return n, rejects
 }
 
 // pauseBetweenSaves pauses between two saves, for five times the duration of the last save. It does not pause if
 // somebody waits for the result, or if only a save can release much of the room.
-func (c *committer[P, R]) pauseBetweenSaves() {
-	if c.Save == nil || c.saveTime == 0 || c.isCrowded() || c.isAwaited() {
+func (c *committer) pauseBetweenSaves() {
+	if c.files == nil || c.saveTime == 0 || c.isCrowded() || c.isAwaited() {
 		return
 	}
 	timer := time.NewTimer(5 * c.saveTime)
@@ -151,114 +233,46 @@ func (c *committer[P, R]) pauseBetweenSaves() {
 	case <-timer.C:
 	case <-c.crowded:
 	case <-c.lanes:
-	case <-c.Accepting.Done():
+	case <-c.accepting.Done():
 	}
 }
 
-func (c *committer[P, R]) isAwaited() bool {
+func (c *committer) isAwaited() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.flushTo > c.upTo || c.Accepting.Err() != nil
-}
-
-// commit hands over the rejects among the first n events, books the events and saves the position. If a
-// reject cannot be handed over, commit still commits the records before it. It releases room only after
-// complete success, so that events that are not saved do not pile up.
-func (c *committer[P, R]) commit(n int, rejects []ledger.Rejected[R]) error {
-	done, err := c.handOver(n, rejects)
-	if done > 0 {
-		books := c.Ledger
-		less := delivery.Held{Events: done, Bytes: books.Commit(done)}
-		counts := books.Counts()
-		if saveErr := c.save(c.Ledger.State()); err == nil {
-			err = saveErr // a reject that failed came first
-		}
-		if err == nil {
-			err = c.judged(c.Limits.Judge(counts))
-		}
-		if err == nil {
-			c.Release(less)
-		}
-	}
-	if err == nil {
-		c.report()
-	}
-	return err
-}
-
-// handOver gives the rejects among the first n events to the handler, and returns how many events can be
-// committed.
-func (c *committer[P, R]) handOver(n int, rejects []ledger.Rejected[R]) (done int, err error) {
-	for _, r := range rejects {
-		if err := c.HandOver(r.Reject); err != nil {
-			return c.Ledger.WholeBefore(r.Number), err
-		}
-		if c.Limits.First == nil {
-			c.Limits.First = c.Why(r.Reject)
-		}
-	}
-	return n, nil
-}
-
-// save makes the position durable. While the share of rejects is limited and every record is rejected, it
-// saves nothing, so that the next run, with a corrected source or URL, begins where this run did.
-func (c *committer[P, R]) save(state ledger.State[P]) error {
-	t := state.Totals.Counts()
-	if c.Save == nil || c.isBroken || c.Limits.hasShare() && t.Acknowledged == 0 && t.Rejects() > 0 {
-		return nil
-	}
-	start := time.Now()
-	if err := c.Save(state); err != nil {
-		c.isBroken = true
-		return err
-	}
-	c.saveTime = time.Since(start)
-	c.Saved(state.Position, c.saveTime)
-	return nil
-}
-
-// report calls Settled with the position up to which everything is settled, and then wakes the callers of
-// Await.
-func (c *committer[P, R]) report() {
-	position, upTo := c.Ledger.Position(), c.Ledger.First()
-	if position != c.position { // only this goroutine changes it
-		c.Settled(position)
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.position, c.upTo = position, upTo
-	close(c.moved)
-	c.moved = make(chan struct{})
+	return c.flushTo > c.upTo || c.accepting.Err() != nil
 }
 
 // finish judges an import at the end of its source, or saves what a run that has stopped leaves to the next one.
-func (c *committer[P, R]) finish() {
-	if !c.whole.Load() || c.Sending.Err() != nil || c.Ledger.Live().InFlight > 0 {
-		_ = c.save(c.Ledger.LastState()) // the state before stays, which says less
+func (c *committer) finish() {
+	if !c.whole.Load() || c.sending.Err() != nil || c.ledger.Live().InFlight > 0 {
+		_ = c.save(c.ledger.LastState()) // the state before stays, which says less
 		return
 	}
-	counts := c.Ledger.Counts()
-	if err := c.End(counts, c.judged(c.Limits.JudgeEnd(counts))); err != nil {
+	counts := c.ledger.Counts()
+	if counts.Skipped > 0 && counts.Acknowledged+counts.Rejects() == 0 {
+		c.ledger.Count(string(event.WarningAllSkipped), 1)
+		c.logger.WarnContext(c.sending, "hogapi: every record of the source was skipped", "records", counts.Skipped)
+	}
+	err := c.limits.JudgeEnd(counts)
+	if err == nil && c.files != nil {
+		defer c.call("Checkpointer.Save")()
+		err = c.files.Finish(c.calling, c.ledger.LastState())
+	}
+	if err != nil {
 		c.Stop(err)
 	}
 }
 
-func (c *committer[P, R]) judged(tooMany error) error {
-	if tooMany == nil {
-		return nil
-	}
-	return c.TooMany(tooMany)
-}
-
 // Reported returns the position up to which everything is settled and reported.
-func (c *committer[P, R]) Reported() P {
+func (c *committer) Reported() event.Position {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.position
 }
 
 // Await returns when all events before a sequence number are committed and reported.
-func (c *committer[P, R]) Await(ctx context.Context, target uint64) error {
+func (c *committer) Await(ctx context.Context, target uint64) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.flushTo = max(c.flushTo, target)
@@ -271,15 +285,15 @@ func (c *committer[P, R]) Await(ctx context.Context, target uint64) error {
 		select {
 		case <-moved:
 		case <-c.done:
-			ended = context.Cause(c.Accepting) //nolint:contextcheck // of another life time
-		case <-c.Sending.Done():
-			ended = context.Cause(c.Sending) //nolint:contextcheck // of another life time
+			ended = context.Cause(c.accepting) //nolint:contextcheck // of another life time
+		case <-c.sending.Done():
+			ended = context.Cause(c.sending) //nolint:contextcheck // of another life time
 		case <-ctx.Done():
 			ended = context.Cause(ctx)
 		}
 		c.mu.Lock()
 		if ended != nil && c.upTo < target {
-			if left := target - min(c.Ledger.First(), target); left > 0 {
+			if left := target - min(c.ledger.First(), target); left > 0 {
 				return fmt.Errorf("hogapi: flush ended with %d events unsettled: %w", left, errtext.WithoutPrefix(ended))
 			}
 			return fmt.Errorf("hogapi: flush ended before OnSettled was told of all: %w", errtext.WithoutPrefix(ended))

@@ -3,7 +3,8 @@ package engine
 import (
 	"context"
 	"errors"
-	"strings"
+	"log/slog"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -12,72 +13,129 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/hogapi/hogapi/event"
 	"github.com/hogapi/hogapi/internal/delivery"
+	"github.com/hogapi/hogapi/internal/httptry"
 	"github.com/hogapi/hogapi/internal/ledger"
 )
 
-// bench is a committer over a ledger that has numbers as positions and names as rejects. It logs the calls of the
-// committer.
+// bench is a committer. It logs the calls of the committer, as its checkpoint, handler and client.
 type bench struct {
-	*committer[int, string]
+	*committer
 
-	books    *ledger.Ledger[int, string]
-	log      []string
-	stopped  error
-	stop     context.CancelCauseFunc
-	close    context.CancelCauseFunc
-	handOver error // of the next reject
-	save     error // of the next save
+	handOver error                // of the next reject
+	save     func() error         // may be nil
+	settled  func(event.Position) // may be nil
+
+	mu              sync.Mutex
+	log             []string
+	taken, released int
 }
 
-func newBench(t *testing.T, change func(*CommitConfig[int, string])) *bench {
+func newBench(t *testing.T, change func(*Config)) *bench {
 	t.Helper()
-	b := &bench{books: ledger.New[int, string]()}
-	sending, stop := context.WithCancelCause(t.Context())
-	accepting, closeDoor := context.WithCancelCause(sending)
-	b.stop, b.close = stop, closeDoor
-	note := func(text string) { b.log = append(b.log, text) }
-	config := CommitConfig[int, string]{
-		Ledger: b.books, Room: 100, Accepting: accepting, Sending: sending,
-		Stop: func(cause error) {
-			b.stopped = cause
-			stop(cause)
-		},
-		Release:  func(delivery.Held) { note("room") },
-		HandOver: func(r string) error { note("reject " + r); return b.handOver },
-		Why:      func(r string) error { return errors.New(r) },
-		Save: func(s ledger.State[int]) error {
-			note(map[bool]string{false: "save", true: "last save"}[s.Ahead != nil])
-			return b.save
-		},
-		Saved:   func(int, time.Duration) {},
-		Settled: func(int) { note("settled") },
-		TooMany: func(err error) error { return err },
-		End:     func(_ ledger.Counts, tooMany error) error { note("end"); return tooMany },
-	}
+	b := &bench{}
+	config := Config{Room: delivery.Held{Events: 100, Bytes: 1 << 20}, Client: b, Handler: b, Files: &Files{Checkpoint: checkpoint{b}}, Logger: slog.New(slog.DiscardHandler)}
 	if change != nil {
 		change(&config)
 	}
-	b.committer = startCommitter(config)
-	t.Cleanup(func() { stop(nil) })
+	b.committer = newCommitter(config, newLife(0), ledger.New(), delivery.NewBudget(config.Room))
+	require.NoError(t, config.Files.Save(t.Context(), ledger.State{})) // where the run begins
+	b.log = nil
+	go b.run()
+	t.Cleanup(func() { b.calling.end(nil) })
 	return b
 }
 
-// good takes an event and has it acknowledged; bad rejects one. Each is a record of its own.
+func (b *bench) note(text string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if now := b.taken - b.budget.Held().Events; now > b.released {
+		b.log, b.released = append(b.log, "room"), now
+	}
+	b.log = append(b.log, text)
+}
+
+type checkpoint struct{ *bench }
+
+func (checkpoint) Open(context.Context) (state []byte, err error) { return nil, nil }
+func (checkpoint) Close() error                                   { return nil }
+
+func (b checkpoint) Save(_ context.Context, raw []byte) error {
+	saved, _ := ReadSaved(raw, Of{})
+	switch {
+	case saved.Finished:
+		b.note("end")
+	case saved.State.Ahead != nil:
+		b.note("last save")
+	default:
+		b.note("save")
+	}
+	if b.save != nil {
+		return b.save()
+	}
+	return nil
+}
+
+// The methods of a client and a handler.
+func (b *bench) Key() string                                   { return "" }
+func (b *bench) SDK() string                                   { return "" }
+func (b *bench) Now() time.Time                                { return time.Now() }
+func (b *bench) Post(context.Context, Request) (r httptry.Try) { return r }
+func (b *bench) Tried(string, delivery.Try)                    {}
+func (b *bench) Saved(event.Position, time.Duration)           {}
+
+func (b *bench) Settled(_ context.Context, place event.Position) {
+	b.note("settled")
+	if b.settled != nil {
+		b.settled(place)
+	}
+}
+
+func (b *bench) Reject(_ context.Context, r *Reject) error {
+	b.note("reject " + string(r.Refusal.Reason))
+	return b.handOver
+}
+
+// stopped is why the sending has ended.
+func (b *bench) stopped() error { return context.Cause(b.sending) }
+
+func entryAt(place int) ledger.Event {
+	return ledger.Event{Position: at(int64(place)), Name: "e", Begins: true, Ends: true}
+}
+
+// take takes an event. good takes one and has it acknowledged; bad rejects one. Each is a record of its own.
+func (b *bench) take(place int) (seq uint64) {
+	b.hold()
+	return b.ledger.Take(entryAt(place))
+}
+
+func (b *bench) hold() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.taken++
+	b.budget.TryAcquire(delivery.Held{Events: 1}, delivery.Held{})
+}
+
 func (b *bench) good(place int) {
-	seq := b.books.Take(ledger.Event[int]{Position: place, Name: "e", Begins: true, Ends: true})
-	b.books.Acknowledge([]uint64{seq}, time.Now())
+	b.ledger.Acknowledge([]uint64{b.take(place)}, time.Now())
 	b.Signal()
 }
 
-func (b *bench) bad(place int, of string) {
-	b.books.Reject(ledger.Event[int]{Position: place, Name: "e", Begins: true, Ends: true}, "r", of)
+func (b *bench) reject(place int, of event.Reason) {
+	b.hold()
+	b.rejected.put(b.ledger.Next(), &Reject{Refusal: &event.Error{Reason: of}})
+	b.ledger.Reject(entryAt(place), "r")
+}
+
+func (b *bench) bad(place int, of event.Reason) {
+	b.reject(place, of)
 	b.Signal()
 }
 
 func (b *bench) end() {
 	b.SourceEnded()
-	b.close(errors.New("closed"))
+	b.accepting.end(errors.New("closed"))
 	b.Close()
 }
 
@@ -88,11 +146,11 @@ func TestTheOrderOfACommit(t *testing.T) {
 		b.good(1)
 		synctest.Wait()
 		b.bad(2, "x")
-		require.NoError(t, b.Await(t.Context(), b.books.Next()))
-		assert.Equal(t, 2, b.Reported())
+		require.NoError(t, b.Await(t.Context(), b.ledger.Next()))
+		assert.Equal(t, at(2), b.Reported())
 		b.end()
 		assert.Equal(t, []string{"save", "room", "settled", "reject x", "save", "room", "settled", "end"}, b.log)
-		require.NoError(t, b.stopped)
+		require.NoError(t, b.stopped())
 	})
 }
 
@@ -112,18 +170,18 @@ func TestAFailureStops(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				b := newBench(t, nil)
-				b.handOver, b.save = tt.handOver, tt.save
-				seq := b.books.Take(ledger.Event[int]{Position: 1, Name: "e", Begins: true, Ends: true})
+				b.handOver, b.save = tt.handOver, func() error { return tt.save }
+				seq := b.take(1)
 				b.bad(2, "x")
 				synctest.Wait()
 				require.Empty(t, b.log, "the first event is open")
-				b.books.Acknowledge([]uint64{seq}, time.Now())
+				b.ledger.Acknowledge([]uint64{seq}, time.Now())
 				b.Signal()
-				err := b.Await(t.Context(), b.books.Next())
+				err := b.Await(t.Context(), b.ledger.Next())
 				require.ErrorIs(t, err, failed)
 				b.end()
 				assert.Equal(t, tt.want, b.log)
-				require.ErrorIs(t, b.stopped, failed)
+				require.ErrorIs(t, b.stopped(), failed)
 				assert.Zero(t, b.Reported())
 			})
 		})
@@ -134,13 +192,13 @@ func TestAFailureStops(t *testing.T) {
 func TestRejectsAlone(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		b := newBench(t, func(c *CommitConfig[int, string]) { c.Limits, c.Room = RejectLimits{Share: 0.01}, 1000 })
+		b := newBench(t, func(c *Config) { c.Rejects, c.Room.Events = RejectLimits{Share: 0.01}, 1000 })
 		for i := range 150 {
-			b.books.Reject(ledger.Event[int]{Position: i + 1, Name: "e", Begins: true, Ends: true}, "r", "x")
+			b.reject(i+1, "x")
 		}
 		b.Signal()
 		synctest.Wait()
-		require.ErrorContains(t, b.stopped, "100 of 100 records were rejected, every one of the first records; no position was saved")
+		require.ErrorContains(t, b.stopped(), "100 of 100 records were rejected, every one of the first records; no position was saved")
 		b.end()
 		assert.Len(t, b.log, 100, "what is after them waits")
 		assert.NotContains(t, b.log, "save")
@@ -152,20 +210,19 @@ func TestSavesArePaced(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var saves atomic.Int64
-		b := newBench(t, func(c *CommitConfig[int, string]) {
-			c.Save = func(ledger.State[int]) error {
-				saves.Add(1)
-				time.Sleep(time.Second)
-				return nil
-			}
-		})
+		b := newBench(t, nil)
+		b.save = func() error {
+			saves.Add(1)
+			time.Sleep(time.Second)
+			return nil
+		}
 		for i := range 60 {
 			b.good(i + 1)
 			time.Sleep(time.Second)
 		}
 		assert.InDelta(t, 10, saves.Load(), 1, "a save of a second, and a pause of five")
 		begin := time.Now()
-		require.NoError(t, b.Await(t.Context(), b.books.Next()))
+		require.NoError(t, b.Await(t.Context(), b.ledger.Next()))
 		assert.LessOrEqual(t, time.Since(begin), 2*time.Second)
 		b.end()
 	})
@@ -174,36 +231,30 @@ func TestSavesArePaced(t *testing.T) {
 // Events after the reject that may stop the import wait. The reject and the rest of its record do not.
 func TestFront(t *testing.T) {
 	t.Parallel()
-	books := ledger.New[int, string]()
-	c := &committer[int, string]{CommitConfig: CommitConfig[int, string]{Ledger: books, Room: 6, Limits: RejectLimits{Most: 2}}}
-	event := ledger.Event[int]{Name: "e", Begins: true, Ends: true}
-	rejects := 0
+	books := ledger.New()
+	c := &committer{ledger: books, room: 6, limits: RejectLimits{Most: 2}}
+	place := 0
 	settle := func(isGood bool) {
-		event.Position++
+		place++
 		if isGood {
-			books.Acknowledge([]uint64{books.Take(event)}, time.Now())
+			books.Acknowledge([]uint64{books.Take(entryAt(place))}, time.Now())
 			return
 		}
-		rejects++
-		books.Reject(event, "r", string(rune('a'+rejects-1)))
+		books.Reject(entryAt(place), "r")
 	}
 	for i, step := range []struct {
 		isGood   bool
 		n        int
-		rejected string
+		rejected []int
 		crowded  bool
 	}{
-		{false, 1, "a", false}, {true, 2, "a", false}, {false, 3, "ab", false},
-		{false, 4, "abc", true}, {true, 4, "abc", true}, {false, 4, "abc", true},
+		{false, 1, []int{0}, false}, {true, 2, []int{0}, false}, {false, 3, []int{0, 2}, false},
+		{false, 4, []int{0, 2, 3}, true}, {true, 4, []int{0, 2, 3}, true}, {false, 4, []int{0, 2, 3}, true},
 	} {
 		settle(step.isGood)
 		n, found := c.front()
-		var names strings.Builder
-		for _, r := range found {
-			names.WriteString(r.Reject)
-		}
 		assert.Equal(t, step.n, n, i)
-		assert.Equal(t, step.rejected, names.String(), i)
+		assert.Equal(t, step.rejected, found, i)
 		assert.Equal(t, step.crowded, c.isCrowded(), i)
 	}
 }
@@ -212,8 +263,9 @@ func TestFront(t *testing.T) {
 func TestFirstRejectIsNamed(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		b := newBench(t, func(c *CommitConfig[int, string]) { c.Limits = RejectLimits{Share: 0.01, Most: 1} })
-		b.books.Skip(ledger.Event[int]{Position: 1, Begins: true, Ends: true}, "internal")
+		b := newBench(t, func(c *Config) { c.Rejects = RejectLimits{Share: 0.01, Most: 1} })
+		b.hold()
+		b.ledger.Skip(entryAt(1), "internal")
 		b.Signal()
 		synctest.Wait()
 		require.Equal(t, []string{"save", "room", "settled"}, b.log)
@@ -221,7 +273,7 @@ func TestFirstRejectIsNamed(t *testing.T) {
 		b.bad(3, "x")
 		b.bad(4, "y")
 		synctest.Wait()
-		require.ErrorContains(t, b.stopped, "2 of 3 records were rejected, more than MaxRejects (1); the first of this run: x")
+		require.ErrorContains(t, b.stopped(), "2 of 3 records were rejected, more than MaxRejects (1); the first of this run: event refused: x")
 		b.end()
 	})
 }
@@ -230,14 +282,14 @@ func TestFirstRejectIsNamed(t *testing.T) {
 func TestEndOfTooManyRejects(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		b := newBench(t, func(c *CommitConfig[int, string]) { c.Limits = RejectLimits{Share: 0.01} })
+		b := newBench(t, func(c *Config) { c.Rejects = RejectLimits{Share: 0.01} })
 		b.good(1)
 		b.bad(2, "x")
 		b.bad(3, "y")
 		synctest.Wait()
-		require.NoError(t, b.stopped)
+		require.NoError(t, b.stopped())
 		b.end()
-		require.ErrorContains(t, b.stopped, "2 of 3 records were rejected, more than MaxRejectShare (0.01)")
+		require.ErrorContains(t, b.stopped(), "2 of 3 records were rejected, more than MaxRejectShare (0.01)")
 	})
 }
 
@@ -260,7 +312,7 @@ func TestWhenAPlaceIsSaved(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				b := newBench(t, func(c *CommitConfig[int, string]) { c.Limits = tt.limits })
+				b := newBench(t, func(c *Config) { c.Rejects = tt.limits })
 				b.handOver = tt.handOver
 				for i := range tt.goods {
 					b.good(i + 1)
@@ -269,8 +321,8 @@ func TestWhenAPlaceIsSaved(t *testing.T) {
 				b.bad(tt.goods+1, "x")
 				synctest.Wait()
 				assert.Equal(t, tt.want, b.log)
-				require.ErrorIs(t, b.stopped, tt.handOver)
-				b.close(nil)
+				require.ErrorIs(t, b.stopped(), tt.handOver)
+				b.accepting.end(nil)
 				b.Close()
 				if tt.goods > 0 || tt.limits.Share == 0 {
 					tt.want = append(tt.want, "last save")
@@ -285,8 +337,8 @@ func TestWhenAPlaceIsSaved(t *testing.T) {
 func TestImportsThatAreNotJudged(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(*bench){
-		"stopped":               func(b *bench) { b.stop(errors.New("stopped")) },
-		"an event that is open": func(b *bench) { b.books.Take(ledger.Event[int]{Position: 2, Name: "e", Begins: true, Ends: true}) },
+		"stopped":               func(b *bench) { b.Stop(errors.New("stopped")) },
+		"an event that is open": func(b *bench) { b.take(2) },
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			b := newBench(t, nil)
@@ -295,7 +347,7 @@ func TestImportsThatAreNotJudged(t *testing.T) {
 			change(b)
 			b.end()
 			assert.NotContains(t, b.log, "end", name)
-			assert.Equal(t, 1, b.Reported(), name)
+			assert.Equal(t, at(1), b.Reported(), name)
 		})
 	}
 }
@@ -303,11 +355,11 @@ func TestImportsThatAreNotJudged(t *testing.T) {
 // The events of the record that the limits judge are not torn apart, even if it is the first one.
 func TestFrontOfOneRecord(t *testing.T) {
 	t.Parallel()
-	books := ledger.New[int, string]()
-	c := &committer[int, string]{CommitConfig: CommitConfig[int, string]{Ledger: books, Room: 6, Limits: RejectLimits{Most: 1}}}
-	books.Reject(ledger.Event[int]{Position: 1, Name: "e", Begins: true}, "r", "a")
-	books.Reject(ledger.Event[int]{Position: 1, Name: "e"}, "r", "b")
-	books.Acknowledge([]uint64{books.Take(ledger.Event[int]{Position: 1, Name: "e", Ends: true})}, time.Now())
+	books := ledger.New()
+	c := &committer{ledger: books, room: 6, limits: RejectLimits{Most: 1}}
+	books.Reject(ledger.Event{Position: at(1), Name: "e", Begins: true}, "r")
+	books.Reject(ledger.Event{Position: at(1), Name: "e"}, "r")
+	books.Acknowledge([]uint64{books.Take(ledger.Event{Position: at(1), Name: "e", Ends: true})}, time.Now())
 	n, rejects := c.front()
 	assert.Equal(t, 3, n)
 	assert.Len(t, rejects, 2)
@@ -319,38 +371,37 @@ func TestAwaitCounts(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		told := make(chan struct{})
-		b := newBench(t, func(c *CommitConfig[int, string]) {
-			c.Settled = func(place int) {
-				if place == 3 {
-					<-told
-				}
+		b := newBench(t, nil)
+		b.settled = func(place event.Position) {
+			if place == at(3) {
+				<-told
 			}
-		})
+		}
 		b.good(1)
 		synctest.Wait()
-		second := b.books.Take(ledger.Event[int]{Position: 2, Name: "e", Begins: true, Ends: true})
-		third := b.books.Take(ledger.Event[int]{Position: 3, Name: "e", Begins: true, Ends: true})
+		second := b.take(2)
+		third := b.take(3)
 		all := make(chan error)
-		go func() { all <- b.Await(t.Context(), b.books.Next()) }()
+		go func() { all <- b.Await(t.Context(), b.ledger.Next()) }()
 		await := func() error {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 			defer cancel()
-			return b.Await(ctx, b.books.Next())
+			return b.Await(ctx, b.ledger.Next())
 		}
 		err := await()
 		require.ErrorIs(t, err, context.DeadlineExceeded)
 		require.ErrorContains(t, err, "flush ended with 2 events unsettled")
-		b.books.Acknowledge([]uint64{second}, time.Now())
+		b.ledger.Acknowledge([]uint64{second}, time.Now())
 		b.Signal()
 		require.ErrorContains(t, await(), "flush ended with 1 events unsettled")
-		b.books.Acknowledge([]uint64{third}, time.Now())
+		b.ledger.Acknowledge([]uint64{third}, time.Now())
 		b.Signal()
 		require.ErrorContains(t, await(), "flush ended before OnSettled was told of all")
 		close(told)
 		require.NoError(t, <-all)
-		b.books.Take(ledger.Event[int]{Position: 4, Name: "e", Begins: true, Ends: true})
-		b.stop(errors.New("hogapi: gone"))
-		require.EqualError(t, b.Await(t.Context(), b.books.Next()), "hogapi: flush ended with 1 events unsettled: gone")
+		b.take(4)
+		b.Stop(errors.New("hogapi: gone"))
+		require.EqualError(t, b.Await(t.Context(), b.ledger.Next()), "hogapi: flush ended with 1 events unsettled: gone")
 		b.end()
 	})
 }

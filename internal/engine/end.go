@@ -4,22 +4,11 @@ import (
 	"context"
 	"fmt"
 	"sync"
-	"time"
 
 	"github.com/hogapi/hogapi/event"
-	"github.com/hogapi/hogapi/internal/delivery"
 	"github.com/hogapi/hogapi/internal/ledger"
 	"github.com/hogapi/hogapi/internal/watch"
 )
-
-// Result is the outcome of a Engine. It is valid with an error too.
-type Result struct {
-	State    ledger.State[event.Position]
-	Protocol string // empty: nothing was sent
-	Pending  int64  // taken and not settled
-	Refused  int64  // records that were not taken
-	Finished bool
-}
 
 // Flush returns when all admitted events are committed and reported.
 func (e *Engine) Flush(ctx context.Context) error {
@@ -28,11 +17,11 @@ func (e *Engine) Flush(ctx context.Context) error {
 	return e.committer.Await(ctx, target)
 }
 
-// Close ends the pipeline. The first call ends it, and all calls return the same result.
-func (e *Engine) Close(ctx context.Context) (Result, error) {
+// Close ends the engine. The first call ends it, and all calls return the same receipt, which is valid with an error too.
+func (e *Engine) Close(ctx context.Context) (event.Receipt, error) {
 	cancel := func() {
 		_ = e.cancel(ctx)
-		e.endCalls(context.Cause(ctx))
+		e.calling.end(context.Cause(ctx))
 	}
 	defer context.AfterFunc(ctx, cancel)()
 	if ctx.Err() != nil {
@@ -42,10 +31,15 @@ func (e *Engine) Close(ctx context.Context) (Result, error) {
 	return e.finish()
 }
 
-// end waits for the lanes and the committer, and makes the result.
-func (e *Engine) end() (r Result, err error) {
+func (e *Engine) finish() (event.Receipt, error) {
+	e.ending.Do(e.end)
+	return e.receipt, e.endErr
+}
+
+// end waits for the lanes and the committer, and makes the receipt.
+func (e *Engine) end() {
 	e.admission.Lock()
-	e.closeDoor(event.ErrClosed)
+	e.accepting.end(event.ErrClosed)
 	isWaiting := len(e.admission.waiting) > 0
 	e.admission.Unlock()
 	_, ended := watch.RunDetached(e.calling, patience, func() error {
@@ -66,28 +60,29 @@ func (e *Engine) end() (r Result, err error) {
 	if !ended {
 		stopped = e.abandoned()
 	}
-	e.stop(event.ErrClosed)
-	e.endCalls(event.ErrClosed) // releases the contexts
+	e.Stop(event.ErrClosed)
+	e.calling.end(event.ErrClosed) // releases the contexts
 	state, open := e.ledger.Conclude()
-	r = Result{State: state, Pending: int64(len(open)), Refused: e.meter.read().Refused}
+	e.receipt = ReceiptOf(e.ID, e.Source, state)
+	e.receipt.Pending, e.receipt.Refused = int64(len(open)), e.meter.read().Refused
+	e.receipt.Read += e.receipt.Pending
 	if e.isDecided() {
-		r.Protocol = e.protocol.Name()
+		e.receipt.Protocol = e.endpoint.Name()
 	}
 	if c := e.canceled.Load(); stopped == nil && c != nil && len(open) > 0 { // it was wound up within its grace
 		stopped = c.err
 	}
 	switch {
 	case len(open) > 0:
-		err = unsettled(open, e.withFailure(stopped))
+		e.endErr = unsettled(open, e.withFailure(stopped))
 	case ended && e.cancellation(stopped) != nil: // all was settled before
 	default:
-		err = stopped
+		e.endErr = stopped
 	}
-	r.Finished = err == nil
-	return r, err
+	e.receipt.Finished = e.endErr == nil
 }
 
-func unsettled(open []ledger.Unsettled[event.Position], why error) error {
+func unsettled(open []ledger.Unsettled, why error) error {
 	list := make([]event.UnsettledEvent, len(open))
 	for i, u := range open {
 		list[i] = event.UnsettledEvent{UUID: u.ID, Position: u.Position, Number: u.Number, Sent: u.Sent}
@@ -98,52 +93,36 @@ func unsettled(open []ledger.Unsettled[event.Position], why error) error {
 // abandoned returns the stop by a function that did not return after the context of its caller had ended.
 func (e *Engine) abandoned() error {
 	name := "a request (the transport of the HTTP client or Hooks.OnBatch)"
-	if outside := e.outside.Load(); outside != nil {
+	if outside := e.committer.outside.Load(); outside != nil {
 		name = *outside
 	}
 	return &event.StopError{Reason: event.StopCanceled, Err: fmt.Errorf("%s did not return within %v after the end of the context: %w", name, patience, context.Cause(e.calling))}
 }
 
-// Progress describes how far a pipeline is.
-type Progress struct {
-	ledger.Live
-	delivery.State
-	Meter
-
-	Bytes    int            // held
-	Position event.Position // all up to it is settled
+// Stats returns how far the engine is. The total is that of the source, if it is known.
+func (e *Engine) Stats(total int64) event.Stats {
+	s, live, sending := e.meter.read(), e.ledger.Live(), e.sender.State()
+	s.Read, s.Acknowledged, s.Rejected, s.Unconfirmed, s.Skipped = live.Read, live.Acknowledged, live.Rejected, live.Unconfirmed, live.Skipped
+	s.Pending = s.Read - s.Acknowledged - s.Rejected - s.Unconfirmed - s.Skipped
+	s.Resent, s.InFlight, s.Total = live.Resent, live.InFlight, total
+	s.Permits, s.Throttled, s.FailingSince, s.LastError = sending.Permits, sending.Throttled, sending.Failure.Since, sending.Failure.Err
+	s.Bytes, s.Position = e.budget.Held().Bytes, e.committer.Reported()
+	return s
 }
 
-// Meter counts requests and records that were not taken.
-type Meter struct {
-	Refused      int64 // records that were not taken
-	Requests     int64 // tries
-	PlainBytes   int64 // of all tries, before compression
-	WireBytes    int64 // of all tries, as sent
-	LastProgress time.Time
-}
-
-// Progress returns how far the pipeline is.
-func (e *Engine) Progress() Progress {
-	return Progress{
-		Meter: e.meter.read(), Live: e.ledger.Live(), State: e.sender.State(),
-		Bytes: e.budget.Held().Bytes, Position: e.committer.Reported(),
-	}
-}
-
-// meter is a Meter for concurrent use.
+// meter counts requests and records that were not taken, in an otherwise empty [event.Stats].
 type meter struct {
 	mu    sync.Mutex
-	count Meter
+	count event.Stats
 }
 
-func (m *meter) change(f func(*Meter)) {
+func (m *meter) change(f func(*event.Stats)) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	f(&m.count)
 }
 
-func (m *meter) read() Meter {
+func (m *meter) read() event.Stats {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.count

@@ -22,7 +22,7 @@ type Source func(ctx context.Context, after event.Position) iter.Seq2[*Event, er
 
 // Import takes all events of a source from the position that the previous run saved, and ends the pipeline.
 // After ctx has ended, what was taken may still be sent within the grace, so that less is sent again.
-func (e *Engine) Import(ctx context.Context, source Source) (Result, error) {
+func (e *Engine) Import(ctx context.Context, source Source) (event.Receipt, error) {
 	defer context.AfterFunc(ctx, func() { e.wind(ctx) })()
 	readErr := e.read(ctx, source)
 	isCanceled := readErr != nil && ctx.Err() != nil
@@ -33,7 +33,7 @@ func (e *Engine) Import(ctx context.Context, source Source) (Result, error) {
 	if readErr == nil { // otherwise the last record may not be whole
 		e.committer.SourceEnded()
 	}
-	result, err := e.finish()
+	receipt, err := e.finish()
 	switch {
 	case readErr == nil, errors.Is(err, readErr):
 	case !isCanceled || isFinal(readErr):
@@ -41,21 +41,21 @@ func (e *Engine) Import(ctx context.Context, source Source) (Result, error) {
 	case err == nil:
 		err = e.withFailure(e.cancel(ctx))
 	}
-	result.Finished = err == nil
-	return result, err
+	receipt.Finished = err == nil
+	return receipt, err
 }
 
 // wind ends an import whose context has ended: it sends what was taken, as long as the grace lasts and requests succeed.
 func (e *Engine) wind(ctx context.Context) {
-	e.closeDoor(e.canceledBy(ctx))
+	e.accepting.end(e.canceledBy(ctx))
 	if e.grace <= 0 || !e.sender.State().Failure.Since.IsZero() {
 		_ = e.cancel(ctx) // requests under way still have the grace
 	}
 	watch.Sleep(e.calling, e.grace) //nolint:contextcheck // of another life time: until the end, if that comes before
 	_ = e.cancel(ctx)
-	e.abort()
+	e.posting.end(nil)
 	if watch.Sleep(e.calling, patience) { //nolint:contextcheck // as above; the last answers are committed meanwhile
-		e.endCalls(context.Cause(ctx))
+		e.calling.end(context.Cause(ctx))
 	}
 }
 
@@ -145,7 +145,7 @@ func (r *reader) saveStart(ctx context.Context) error {
 		return nil
 	}
 	r.saved = true
-	return r.e.stopUnlessSaved(r.e.Files.Save(context.WithoutCancel(ctx), r.e.ledger.State()))
+	return r.e.Files.Save(context.WithoutCancel(ctx), r.e.ledger.State())
 }
 
 type openRecord struct {
@@ -176,15 +176,10 @@ func (r *reader) take(ctx context.Context, ev *Event) error {
 	if err := e.prepare(ctx, &r.encoder, ev, true); err != nil {
 		return err
 	}
-	if ev.reject != nil && e.Reject == nil {
-		return e.stopAt(ev.reject)
+	if ev.reject != nil && e.Handler == nil {
+		return ev.reject.stop()
 	}
 	return e.takeOne(ctx, ev, &r.record, begins)
-}
-
-// stopAt returns the stop by a reject that has no handler.
-func (e *Engine) stopAt(r *Reject) error {
-	return &event.StopError{Reason: event.StopRejected, Status: r.Note.Status, Err: r.Err()}
 }
 
 func (e *Engine) badSource(err error) error {

@@ -28,12 +28,11 @@ func TestAnImport(t *testing.T) {
 		r, err := w.run(t.Context(), t, source(nil, past("a", 1), nameless, skipped, past("b", 4), past("c", 4)))
 		require.NoError(t, err)
 		assert.True(t, r.Finished)
-		assert.Equal(t, "batch", r.Protocol)
-		totals := r.State.Totals
-		assert.Equal(t, ledger.Counts{Acknowledged: 3, Rejected: 1, Skipped: 1}, totals.Counts())
-		assert.Equal(t, map[string]int64{"no_name": 1}, totals.Rejects)
-		assert.Equal(t, map[string]int64{"internal user": 1}, totals.Skips)
-		assert.Equal(t, at(4), r.State.Position)
+		assert.Equal(t, event.ProtocolBatch, r.Protocol)
+		assert.Equal(t, ledger.Counts{Acknowledged: 3, Rejected: 1, Skipped: 1}, countsOf(r))
+		assert.Equal(t, map[event.Reason]int64{event.ReasonNoName: 1}, r.Rejects)
+		assert.Equal(t, map[string]int64{"internal user": 1}, r.Skips)
+		assert.Equal(t, at(4), r.Last)
 		assert.Zero(t, r.Pending)
 
 		identity := wire.NewIdentity("imp")
@@ -57,12 +56,12 @@ func TestNegotiation(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
 		answer httptry.Try
-		want   string
+		want   event.Protocol
 		warned int64
 	}{
-		"capture v1":  {answered(400, `{"error":"empty_batch","error_description":"x"}`), NameV1, 0},
-		"none":        {answered(404, ""), NameBatch, 0},
-		"not clear":   {answered(200, "hello"), NameBatch, 1},
+		"capture v1":  {answered(400, `{"error":"empty_batch","error_description":"x"}`), event.ProtocolV1, 0},
+		"none":        {answered(404, ""), event.ProtocolBatch, 0},
+		"not clear":   {answered(200, "hello"), event.ProtocolBatch, 1},
 		"a wrong key": {answered(401, ""), "stop", 0},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -71,13 +70,13 @@ func TestNegotiation(t *testing.T) {
 					switch {
 					case r.Kind == Question:
 						return tt.answer
-					case tt.want == NameV1:
+					case tt.want == event.ProtocolV1:
 						return takenByV1(r)
 					}
 					return answered(200, `{"status":"Ok"}`)
 				})
 				r, err := w.run(t.Context(), t, source(nil, past("a", 1)))
-				assert.Equal(t, tt.warned, r.State.Totals.Warnings[string(event.WarningProtocol)])
+				assert.Equal(t, tt.warned, r.Warnings[event.WarningProtocol])
 				if tt.want == "stop" {
 					assert.Equal(t, event.StopUnauthorized, reasonOf(err))
 					assert.NotContains(t, w.log, "events")
@@ -122,10 +121,10 @@ func TestStops(t *testing.T) {
 		"no place":            {nil, source(nil, past("a", 1), &Event{Skip: "x"}), event.StopSource, "an event has no position"},
 		"a key without UTF-8": {nil, source(nil, &Event{Position: event.Position{Key: "\xff", Offset: 1}}), event.StopSource, `not UTF-8, and checkpoints hold no other text: "\xff"`},
 		"nobody takes a reject": {
-			func(w *world) { w.Reject = nil }, source(nil, past("a", 1), past("", 2)), event.StopRejected, "no_name",
+			func(w *world) { w.Handler = nil }, source(nil, past("a", 1), past("", 2)), event.StopRejected, "no_name",
 		},
 		"the handler": {
-			func(w *world) { w.Reject = func(context.Context, *Reject) error { return failed } }, source(nil, past("", 1)), event.StopHandler, "disk full",
+			func(w *world) { w.rejectErr = failed }, source(nil, past("", 1)), event.StopHandler, "disk full",
 		},
 		"the checkpoint":   {func(w *world) { w.saveErr = failed }, source(nil, past("a", 1)), event.StopCheckpoint, "disk full"},
 		"too many rejects": {func(w *world) { w.Rejects = RejectLimits{Most: 1} }, source(nil, past("", 1), past("", 2), past("a", 3)), event.StopTooManyRejects, "more than MaxRejects (1)"},
@@ -208,11 +207,15 @@ func TestNothingToRead(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		r, err := newWorld().run(t.Context(), t, source(nil))
 		require.NoError(t, err)
-		assert.Equal(t, map[string]int64{string(event.WarningNoRecords): 1}, r.State.Totals.Warnings)
+		assert.Equal(t, map[event.Warning]int64{event.WarningNoRecords: 1}, r.Warnings)
 		skipped := past("a", 1)
 		skipped.Skip = "x"
 		r, err = newWorld().run(t.Context(), t, source(nil, skipped))
 		require.NoError(t, err)
-		assert.Equal(t, map[string]int64{string(event.WarningAllSkipped): 1}, r.State.Totals.Warnings)
+		assert.Equal(t, map[event.Warning]int64{event.WarningAllSkipped: 1}, r.Warnings)
 	})
+}
+
+func countsOf(r event.Receipt) ledger.Counts {
+	return ledger.Counts{Acknowledged: r.Acknowledged, Rejected: r.Rejected, Unconfirmed: r.Unconfirmed, Skipped: r.Skipped}
 }

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"slices"
 	"strings"
 
 	"github.com/hogapi/hogapi/event"
@@ -28,16 +27,13 @@ type Host struct {
 	IsGood   bool // it has accepted events
 }
 
-// Judge says by the rules what an answer to a request with events means. With the verdict [delivery.Stop], it returns
-// the reason too.
-func Judge(r httptry.Try, how Protocol, of *delivery.Request, host Host) (delivery.Answer, event.StopReason) {
-	x := answer{Try: r, how: how, host: host, failure: Unreachable(r.Err)}
-	a := delivery.Answer{Status: r.Status, Err: r.Err, Unsent: r.Err != nil && r.Unsent, Stale: r.Err != nil && r.Stale}
-	rule := rules[slices.IndexFunc(rules, func(row rule) bool { return row.fits(x) })]
-	a.Verdict, a.TooLarge, a.Suspect = rule.verdict, r.Status == http.StatusRequestEntityTooLarge, r.Status == http.StatusInternalServerError
-	reason := rule.reason
+// Judge says what an answer to a request with events means. With the verdict [delivery.Stop], it returns the reason too.
+func Judge(r httptry.Try, how Endpoint, of *delivery.Request, host Host) (delivery.Answer, event.StopReason) {
+	verdict, reason := answer{Try: r, how: how, host: host, failure: Unreachable(r.Err)}.meaning()
+	a := delivery.Answer{Verdict: verdict, Status: r.Status, Err: r.Err, Unsent: r.Err != nil && r.Unsent, Stale: r.Err != nil && r.Stale}
+	a.TooLarge, a.Suspect = r.Status == http.StatusRequestEntityTooLarge, r.Status == http.StatusInternalServerError
 	switch {
-	case rule.verdict == delivery.Settled:
+	case verdict == delivery.Settled:
 		var said delivery.Answer
 		said, reason = how.success(r, of)
 		a.Verdict, a.Fates, a.Err = said.Verdict, said.Fates, said.Err
@@ -46,13 +42,10 @@ func Judge(r httptry.Try, how Protocol, of *delivery.Request, host Host) (delive
 		}
 	case r.Err == nil:
 		a.Err = Words(r)
-		if r.Status == http.StatusNotFound && how.Name() == NameV1 {
+		if r.Status == http.StatusNotFound && how.Name() == event.ProtocolV1 {
 			a.Err = fmt.Errorf("%w: there is no capture v1 at this URL. An import that began with it does not change to /batch/: "+
 				"where the server has changed for good, use a new checkpoint; events keep their uuids", a.Err)
 		}
-	}
-	if reason == failed {
-		reason = x.failure
 	}
 	if reason == event.StopNotService && host.IsGood && !errors.Is(r.Err, httptry.ErrForeignOrigin) {
 		a.Verdict, reason = delivery.Wait, "" // the host was the service's before: this is an outage
@@ -60,51 +53,57 @@ func Judge(r httptry.Try, how Protocol, of *delivery.Request, host Host) (delive
 	return a, reason
 }
 
-// rule is what an answer means, and what is done with the batch.
-type rule struct {
-	fits    func(x answer) bool
-	verdict delivery.Verdict
-	reason  event.StopReason // of a stop
-}
-
 // answer is an answer to be judged.
 type answer struct {
 	httptry.Try
 
-	how     Protocol
+	how     Endpoint
 	host    Host
 	failure event.StopReason // why no repetition can fix a failure; empty: one can
 }
 
-// failed stands for the reason of a failure.
-const failed event.StopReason = "failed"
-
-// rules are the whole policy. The first that fits decides. An answer that the service cannot have written, which has the
-// reason event.StopNotService, stops the sending only as long as the host has accepted nothing. Before the first answer, a failure
-// that no repetition can fix stops it.
-var rules = []rule{
-	{func(x answer) bool { return errors.Is(x.Err, httptry.ErrForeignOrigin) }, delivery.Stop, event.StopNotService},
-	{func(x answer) bool { return errors.Is(x.Err, httptry.ErrTooBig) }, delivery.Stop, event.StopNotService},
-	{func(x answer) bool { return x.failure != "" && !x.host.Answered }, delivery.Stop, failed},
-	{func(x answer) bool { return x.Err != nil }, delivery.Wait, ""},
-	{func(x answer) bool { return httptry.IsSuccess(x.Status) }, delivery.Settled, ""}, // or as the body says
-	{is(http.StatusRequestEntityTooLarge), delivery.Split, ""},
-	{func(x answer) bool { return x.host.IsGood && x.isForeign() }, delivery.Stop, event.StopNotService},
-	{func(x answer) bool { return x.Status < http.StatusBadRequest }, delivery.Stop, event.StopRedirect},
-	{func(x answer) bool { return x.Status == http.StatusBadRequest && x.isForeign() }, delivery.Stop, event.StopNotService},
-	{func(x answer) bool { return x.Status == http.StatusBadRequest && x.how.isAboutRequest(x.Try) }, delivery.Stop, event.StopRefused},
-	{is(http.StatusBadRequest), delivery.Split, ""},
-	{func(x answer) bool { return x.Status == http.StatusTooManyRequests && parseV1Error(x.Body).isQuota() }, delivery.Stop, event.StopQuota},
-	{is(http.StatusNotImplemented), delivery.Stop, event.StopRefused},
-	{func(x answer) bool { return x.Status >= 500 || httptry.IsTransientStatus(x.Status) }, delivery.Wait, ""},
-	{is(http.StatusUnauthorized), delivery.Stop, event.StopUnauthorized},
-	{is(http.StatusPaymentRequired), delivery.Stop, event.StopQuota},
-	{is(http.StatusForbidden), delivery.Stop, event.StopForbidden},
-	{is(http.StatusNotFound), delivery.Stop, event.StopNotFound},
-	{func(answer) bool { return true }, delivery.Stop, event.StopRefused},
+// meaning is the whole policy: what an answer means, and the reason of a stop. An answer that the service cannot have
+// written, which has the reason event.StopNotService, stops the sending only as long as the host has accepted nothing.
+// Before the first answer, a failure that no repetition can fix stops it.
+func (x answer) meaning() (delivery.Verdict, event.StopReason) {
+	switch status := x.Status; {
+	case errors.Is(x.Err, httptry.ErrForeignOrigin), errors.Is(x.Err, httptry.ErrTooBig):
+		return delivery.Stop, event.StopNotService
+	case x.failure != "" && !x.host.Answered:
+		return delivery.Stop, x.failure
+	case x.Err != nil:
+		return delivery.Wait, ""
+	case httptry.IsSuccess(status):
+		return delivery.Settled, "" // or as the body says
+	case status == http.StatusRequestEntityTooLarge:
+		return delivery.Split, ""
+	case x.host.IsGood && x.isForeign():
+		return delivery.Stop, event.StopNotService
+	case status < http.StatusBadRequest:
+		return delivery.Stop, event.StopRedirect
+	case status == http.StatusBadRequest && x.isForeign():
+		return delivery.Stop, event.StopNotService
+	case status == http.StatusBadRequest && x.how.isAboutRequest(x.Try):
+		return delivery.Stop, event.StopRefused
+	case status == http.StatusBadRequest:
+		return delivery.Split, ""
+	case status == http.StatusTooManyRequests && parseV1Error(x.Body).isQuota():
+		return delivery.Stop, event.StopQuota
+	case status == http.StatusNotImplemented:
+		return delivery.Stop, event.StopRefused
+	case status >= 500 || httptry.IsTransientStatus(status):
+		return delivery.Wait, ""
+	case status == http.StatusUnauthorized:
+		return delivery.Stop, event.StopUnauthorized
+	case status == http.StatusPaymentRequired:
+		return delivery.Stop, event.StopQuota
+	case status == http.StatusForbidden:
+		return delivery.Stop, event.StopForbidden
+	case status == http.StatusNotFound:
+		return delivery.Stop, event.StopNotFound
+	}
+	return delivery.Stop, event.StopRefused
 }
-
-func is(status int) func(answer) bool { return func(x answer) bool { return x.Status == status } }
 
 // isForeign reports a refusal that the service cannot have written.
 func (x answer) isForeign() bool {

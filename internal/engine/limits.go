@@ -1,14 +1,16 @@
 package engine
 
 import (
+	"errors"
 	"fmt"
 	"math"
 
+	"github.com/hogapi/hogapi/event"
 	"github.com/hogapi/hogapi/internal/errtext"
 	"github.com/hogapi/hogapi/internal/ledger"
 )
 
-// Limits say when an import has too many rejects. The zero value has no limits.
+// RejectLimits say when an import has too many rejects. The zero value has no limits.
 type RejectLimits struct {
 	Share float64 // of the records that are not skipped; 0: no limit
 	Most  int64   // rejects; 0: no limit
@@ -42,7 +44,7 @@ func (l *RejectLimits) step(c ledger.Counts) int {
 	return int(max(step, 1))
 }
 
-// Judge returns an error once there are too many rejects.
+// Judge returns a stop once there are too many rejects.
 func (l *RejectLimits) Judge(c ledger.Counts) error {
 	judged := c.Acknowledged + c.Rejects()
 	switch {
@@ -67,8 +69,8 @@ func (l *RejectLimits) judgeShare(c ledger.Counts) error {
 // JudgeBefore judges the counts of earlier runs.
 func (l *RejectLimits) JudgeBefore(c ledger.Counts) error {
 	err := l.Judge(c)
-	if err != nil {
-		err = fmt.Errorf("in the runs before, %w", err)
+	if stop, ok := errors.AsType[*event.StopError](err); ok {
+		stop.Err = fmt.Errorf("in the runs before, %w", stop.Err)
 	}
 	return err
 }
@@ -100,5 +102,5 @@ func (l *RejectLimits) stop(c ledger.Counts, what string) error {
 	default:
 		err = fmt.Errorf("%w; the first of this run: %w", err, errtext.WithoutPrefix(l.First))
 	}
-	return err
+	return &event.StopError{Reason: event.StopTooManyRejects, Err: err, IsCheck: l.IsCheck}
 }

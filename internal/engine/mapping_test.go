@@ -5,11 +5,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/hogapi/hogapi/event"
-	"github.com/hogapi/hogapi/ops"
-
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/hogapi/hogapi/ops"
 )
 
 // A state of another mapping is refused with that reason, wherever the format is in the name, and a state of
@@ -31,15 +30,15 @@ func TestOtherMapping(t *testing.T) {
 	} {
 		now := Of{Import: "imp", Target: "target", Source: tt.now}
 		if strings.HasSuffix(tt.now, ", b") {
-			now.HasGrown = func(from string) bool { return from == "amplitude (mapping 2): a" }
+			now.Sources = sources{from: "amplitude (mapping 2): a"}
 		}
-		_, err := Read[event.Position](savedWith(t, tt.was), now)
+		_, err := ReadSaved(savedWith(t, tt.was), now)
 		unfit, ok := errors.AsType[*ops.InputError](err)
 		require.True(t, ok, tt.was)
 		assert.Equal(t, "checkpoint: begun with the mapping", unfit.Field, tt.was)
 		assert.Equal(t, tt.mapping, unfit.Value)
 		assert.Contains(t, unfit.Want, "finish the import with the release that began it")
-		_, err = Read[event.Position](savedWith(t, tt.now), now)
+		_, err = ReadSaved(savedWith(t, tt.now), now)
 		require.NoError(t, err, "its own mapping")
 	}
 	for was, now := range map[string]string{
@@ -49,7 +48,7 @@ func TestOtherMapping(t *testing.T) {
 		"jsonl: a":                    "sorted jsonl: a",
 		"(":                           "amplitude (mapping 2; x): a", "": "",
 	} {
-		_, err := Read[event.Position](savedWith(t, was), Of{Import: "imp", Target: "target", Source: now})
+		_, err := ReadSaved(savedWith(t, was), Of{Import: "imp", Target: "target", Source: now})
 		if was == "" {
 			require.NoError(t, err)
 			continue
@@ -63,7 +62,7 @@ func TestOtherMapping(t *testing.T) {
 func savedWith(t *testing.T, source string) []byte {
 	t.Helper()
 	m := &memory{}
-	f := &Files[event.Position]{Of: Of{Import: "imp", Target: "target", Source: source}, Checkpoint: m}
+	f := &Files{Of: Of{Import: "imp", Target: "target", Source: source}, Checkpoint: m}
 	_, err := f.Open(t.Context())
 	require.NoError(t, err)
 	require.NoError(t, f.Save(t.Context(), stateAt(5, 1)))

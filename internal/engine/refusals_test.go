@@ -25,7 +25,7 @@ func TestJudgeRefusals(t *testing.T) {
 	page := http.Header{"Content-Type": {"text/html; charset=utf-8"}}
 	short, long := strings.Repeat("x", maxRefusal), strings.Repeat("x", maxRefusal+1)
 	for _, tt := range []struct {
-		how      Protocol
+		how      Endpoint
 		status   int
 		header   http.Header
 		body     string
@@ -90,7 +90,7 @@ func TestJudgeRefusals(t *testing.T) {
 func TestJudgeAHostThatWasGood(t *testing.T) {
 	t.Parallel()
 	page := http.Header{"Content-Type": {"text/html; charset=utf-8"}}
-	for _, how := range []Protocol{batch{}, v1{}} {
+	for _, how := range []Endpoint{batch{}, v1{}} {
 		judge := func(r httptry.Try, isGood bool) (delivery.Verdict, event.StopReason) {
 			a, reason := Judge(r, how, &delivery.Request{}, Host{Answered: true, IsGood: isGood})
 			require.Error(t, a.Err)
@@ -185,24 +185,24 @@ func TestOffer(t *testing.T) {
 	for _, tt := range []struct {
 		status  int
 		body    string
-		name    string
+		name    event.Protocol
 		isClear bool
 	}{
-		{400, `{"error":"empty_batch"}`, NameV1, true},
-		{200, `{"error":"empty_batch"}`, NameBatch, false},
-		{400, `{"error":"other"}`, NameBatch, false},
-		{400, "empty_batch", NameBatch, false},
-		{404, "", NameBatch, true},
-		{405, "", NameBatch, true},
-		{403, "", NameBatch, false},
+		{400, `{"error":"empty_batch"}`, event.ProtocolV1, true},
+		{200, `{"error":"empty_batch"}`, event.ProtocolBatch, false},
+		{400, `{"error":"other"}`, event.ProtocolBatch, false},
+		{400, "empty_batch", event.ProtocolBatch, false},
+		{404, "", event.ProtocolBatch, true},
+		{405, "", event.ProtocolBatch, true},
+		{403, "", event.ProtocolBatch, false},
 	} {
-		how, isClear := Offer(httptry.Try{Status: tt.status, Body: []byte(tt.body)}, Sender{})
+		how, isClear := Offer(httptry.Try{Status: tt.status, Body: []byte(tt.body)}, nil)
 		assert.Equal(t, tt.name, how.Name(), "%d %s", tt.status, tt.body)
 		assert.Equal(t, tt.isClear, isClear, "%d %s", tt.status, tt.body)
 	}
-	assert.Equal(t, NameV1, Named(NameV1, Sender{}).Name())
-	assert.Equal(t, NameBatch, Named(NameBatch, Sender{}).Name())
-	assert.Nil(t, Named("", Sender{}))
+	assert.Equal(t, event.ProtocolV1, Named(event.ProtocolV1, nil).Name())
+	assert.Equal(t, event.ProtocolBatch, Named(event.ProtocolBatch, nil).Name())
+	assert.Nil(t, Named("", nil))
 }
 
 // A success of capture v1 without a whole answer settles nothing.
@@ -220,7 +220,7 @@ func TestJudgeSuccessOfV1(t *testing.T) {
 func TestWhatARequestIsMadeOf(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 11, 23, 12, 0, 0, 7, time.FixedZone("", 3600))
-	who := Sender{Key: func() string { return "phc_x" }, SDK: "hogapi/1", Now: func() time.Time { return now }}
+	who := sender{now}
 	h := http.Header{}
 	of := &delivery.Request{Try: 3}
 	v1{who}.Header(h, of)
@@ -232,7 +232,13 @@ func TestWhatARequestIsMadeOf(t *testing.T) {
 	assert.JSONEq(t, `{"api_key":"phc_x","historical_migration":true,"batch":[]}`, string(prefix)+string(suffix))
 	prefix, suffix = v1{who}.Around(now.Add(5 * time.Millisecond))
 	assert.JSONEq(t, `{"created_at":"2026-11-23T11:00:00.005Z","historical_migration":true,"batch":[]}`, string(prefix)+string(suffix))
-	assert.EqualValues(t, 64<<10, batch{}.MostBytes(1000))
+	assert.EqualValues(t, 64<<10, batch{}.MaxBytes(1000))
 	const longest = `"0191c0de-0000-5000-8000-000000000000":{"result":"warning","details":"person_processing_disabled"},`
-	assert.Greater(t, v1{}.MostBytes(10_000), int64(10_000*len(longest)), "an answer with many results fits")
+	assert.Greater(t, v1{}.MaxBytes(10_000), int64(10_000*len(longest)), "an answer with many results fits")
 }
+
+type sender struct{ now time.Time }
+
+func (sender) Key() string      { return "phc_x" }
+func (sender) SDK() string      { return "hogapi/1" }
+func (s sender) Now() time.Time { return s.now }

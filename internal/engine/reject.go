@@ -37,6 +37,11 @@ func (r *Reject) Err() *event.Error {
 	return &e
 }
 
+// stop returns the stop by a reject that has no handler.
+func (r *Reject) stop() error {
+	return &event.StopError{Reason: event.StopRejected, Status: r.Note.Status, Err: r.Err()}
+}
+
 // Public returns the reject as a caller's handler gets it.
 func (r *Reject) Public() event.Reject {
 	public := event.Reject{

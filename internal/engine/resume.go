@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"sync"
 
+	"github.com/hogapi/hogapi/event"
 	"github.com/hogapi/hogapi/internal/ledger"
 	"github.com/hogapi/hogapi/internal/lines"
 	"github.com/hogapi/hogapi/internal/mask"
@@ -17,23 +18,23 @@ import (
 )
 
 // Saved is the content of a checkpoint, as JSON.
-type Saved[P comparable] struct {
+type Saved struct {
 	Version  int               `json:"version"`
 	Import   string            `json:"import"`
-	Protocol string            `json:"protocol,omitempty"` // how events are sent; empty before that is known
+	Protocol event.Protocol    `json:"protocol,omitempty"` // how events are sent; empty before that is known
 	Finished bool              `json:"finished,omitempty"` // the source was read to its end, and all is settled
 	Target   string            `json:"target,omitempty"`   // a digest of where events go; as Source, and in older states
 	Source   string            `json:"source,omitempty"`   // empty before the first save that settles something
 	File     lines.Fingerprint `json:"file,omitzero"`      // of the file that the position is in
 	Keyed    bool              `json:"keyed,omitempty"`    // uuids are derived from no position without a key; older releases did
-	State    ledger.State[P]   `json:"state"`
+	State    ledger.State      `json:"state"`
 }
 
 const (
 	stateVersion = 3
 	// versionBatch is the version of releases that knew one protocol only.
 	versionBatch = 2
-	onlyProtocol = "batch"
+	onlyProtocol = event.ProtocolBatch
 )
 
 // Unfit returns the error of a checkpoint that is not for this import.
@@ -48,17 +49,23 @@ const FieldSource = "begun with the source"
 type Of struct {
 	Import, Target, Source string
 
-	HasGrown func(from string) bool // the source has begun with this name; nil: it never changes
+	Sources Sources // nil: the source never changes, and reads no files
+}
+
+// Sources are the files that an import reads.
+type Sources interface {
+	HasGrown(from string) bool                             // the source has begun with this name
+	Fingerprint(position event.Position) lines.Fingerprint // of the file there
 }
 
 // isSource reports whether the source is the one of a name.
 func (o Of) isSource(name string) bool {
-	return name == o.Source || o.HasGrown != nil && o.HasGrown(name)
+	return name == o.Source || o.Sources != nil && o.Sources.HasGrown(name)
 }
 
-// Read reads a state and refuses one of another import, project, source or version by an
+// ReadSaved reads a state and refuses one of another import, project, source or version by an
 // *[ops.InputError]. It is nil where nothing was saved.
-func Read[P comparable](raw []byte, of Of) (*Saved[P], error) {
+func ReadSaved(raw []byte, of Of) (*Saved, error) {
 	if raw == nil {
 		return nil, nil //nolint:nilnil // nothing was saved yet
 	}
@@ -69,7 +76,7 @@ func Read[P comparable](raw []byte, of Of) (*Saved[P], error) {
 	if err == nil && head.Version != stateVersion && head.Version != versionBatch {
 		return nil, Unfit("version", strconv.Itoa(head.Version), fmt.Sprintf("version %d or %d: finish the import with the release that began it", versionBatch, stateVersion))
 	}
-	var s Saved[P]
+	var s Saved
 	if err == nil {
 		err = json.Unmarshal(raw, &s)
 	}
@@ -102,25 +109,24 @@ type Checkpoint interface {
 
 // Files are the checkpoint and the reject file of one run. Once they are open, they are safe for
 // concurrent use.
-type Files[P comparable] struct {
+type Files struct {
 	Of
 
-	Checkpoint  Checkpoint                // nil: nothing is saved
-	Rejects     *Rejects                  // nil: the rejects go elsewhere
-	Fingerprint func(P) lines.Fingerprint // of the file at a position; nil: the source has no fingerprints
-	Protocol    string                    // as far as it is known when they are opened
+	Checkpoint Checkpoint     // nil: nothing is saved
+	Rejects    *Rejects       // nil: the rejects go elsewhere
+	Protocol   event.Protocol // as far as it is known when they are opened
 
 	mu       sync.Mutex
 	closed   bool
 	isOld    bool // begun by a release that derived uuids from positions without a key
 	hasSaved bool // in this run
 	finished bool
-	newest   ledger.State[P] // that was saved; kept until the protocol is known
+	newest   ledger.State // that was saved; kept until the protocol is known
 }
 
 // Open opens the checkpoint and reads the state that earlier runs saved. If it returns an
 // *[ops.InputError], the checkpoint is open.
-func (f *Files[P]) Open(ctx context.Context) (*Saved[P], error) {
+func (f *Files) Open(ctx context.Context) (*Saved, error) {
 	if f.Checkpoint == nil {
 		return nil, nil //nolint:nilnil // nothing was saved
 	}
@@ -128,7 +134,7 @@ func (f *Files[P]) Open(ctx context.Context) (*Saved[P], error) {
 	if err != nil {
 		return nil, err
 	}
-	resumed, err := Read[P](raw, f.Of)
+	resumed, err := ReadSaved(raw, f.Of)
 	if resumed != nil {
 		f.Protocol, f.newest, f.isOld = resumed.Protocol, resumed.State, !resumed.Keyed
 	}
@@ -136,7 +142,7 @@ func (f *Files[P]) Open(ctx context.Context) (*Saved[P], error) {
 }
 
 // Save makes the position durable, the rejects before it first.
-func (f *Files[P]) Save(ctx context.Context, s ledger.State[P]) error {
+func (f *Files) Save(ctx context.Context, s ledger.State) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.Protocol == "" {
@@ -146,24 +152,24 @@ func (f *Files[P]) Save(ctx context.Context, s ledger.State[P]) error {
 }
 
 // HasSaved reports whether this run has saved a state.
-func (f *Files[P]) HasSaved() bool {
+func (f *Files) HasSaved() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.hasSaved
 }
 
 // Decide saves the way in which events are sent, before the first event is sent.
-func (f *Files[P]) Decide(ctx context.Context, protocol string) error {
+func (f *Files) Decide(ctx context.Context, protocol event.Protocol) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.Protocol = protocol
 	err := f.write(ctx, f.newest)
-	f.newest = ledger.State[P]{}
+	f.newest = ledger.State{}
 	return err
 }
 
 // Finish saves the state of an import at the end of its source.
-func (f *Files[P]) Finish(ctx context.Context, s ledger.State[P]) error {
+func (f *Files) Finish(ctx context.Context, s ledger.State) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.finished = true
@@ -172,8 +178,14 @@ func (f *Files[P]) Finish(ctx context.Context, s ledger.State[P]) error {
 
 var errClosed = errors.New("the import has ended")
 
-// write saves a state. The caller holds the lock.
-func (f *Files[P]) write(ctx context.Context, s ledger.State[P]) error {
+// write syncs the reject file, and then saves a state: no state passes a reject that is not on disk. The caller holds the
+// lock.
+func (f *Files) write(ctx context.Context, s ledger.State) (err error) {
+	defer func() {
+		if err != nil {
+			err = &event.StopError{Reason: event.StopCheckpoint, Err: err}
+		}
+	}()
 	if f.closed {
 		return errClosed
 	}
@@ -182,12 +194,12 @@ func (f *Files[P]) write(ctx context.Context, s ledger.State[P]) error {
 			return err
 		}
 	}
-	saved := Saved[P]{Version: stateVersion, Import: f.Import, Protocol: f.Protocol, Finished: f.finished, Keyed: !f.isOld, State: s}
+	saved := Saved{Version: stateVersion, Import: f.Import, Protocol: f.Protocol, Finished: f.finished, Keyed: !f.isOld, State: s}
 	if s.Totals.Read > 0 { // before, another source or project may still be named
 		saved.Source, saved.Target = f.Source, f.Target
 	}
-	if f.Fingerprint != nil {
-		saved.File = f.Fingerprint(s.Position)
+	if f.Sources != nil {
+		saved.File = f.Sources.Fingerprint(s.Position)
 	}
 	raw, err := json.Marshal(saved)
 	if err != nil {
@@ -198,7 +210,7 @@ func (f *Files[P]) write(ctx context.Context, s ledger.State[P]) error {
 }
 
 // Close closes the open files. An abandoned source cannot save anything afterwards.
-func (f *Files[P]) Close() (rejects, checkpoint error) {
+func (f *Files) Close() (rejects, checkpoint error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.closed = true

@@ -7,14 +7,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/hogapi/hogapi/event"
-	"github.com/hogapi/hogapi/ops"
-
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/hogapi/hogapi/event"
 	"github.com/hogapi/hogapi/internal/ledger"
 	"github.com/hogapi/hogapi/internal/lines"
+	"github.com/hogapi/hogapi/ops"
 )
 
 var of = Of{Import: "imp", Target: "target", Source: "src"}
@@ -22,15 +21,15 @@ var of = Of{Import: "imp", Target: "target", Source: "src"}
 // FuzzSavedState: a state resumes only with its own import and source, and its counts stay the same through a
 // checkpoint: a changed count would hide an event.
 func FuzzSavedState(f *testing.F) {
-	books := ledger.New[event.Position, string]("a warning")
+	books := ledger.New("a warning")
 	for i, name := range []string{"a", "b", "a"} {
-		seq := books.Take(ledger.Event[event.Position]{Position: event.Position{Key: "f", Offset: int64(i + 1)}, ID: [16]byte{byte(i)}, Name: name, Time: time.Unix(1e9, 0), Warnings: 1, Ends: true})
+		seq := books.Take(ledger.Event{Position: event.Position{Key: "f", Offset: int64(i + 1)}, ID: [16]byte{byte(i)}, Name: name, Time: time.Unix(1e9, 0), Warnings: 1, Ends: true})
 		books.Acknowledge([]uint64{seq}, time.Unix(1, 0))
 	}
-	books.Reject(ledger.Event[event.Position]{Name: "c", Ends: true}, "bad_record", "")
-	books.Skip(ledger.Event[event.Position]{Ends: true}, "internal")
+	books.Reject(ledger.Event{Name: "c", Ends: true}, "bad_record")
+	books.Skip(ledger.Event{Ends: true}, "internal")
 	books.Commit(5)
-	state, err := json.Marshal(Saved[event.Position]{Version: stateVersion, Import: "imp", Source: "src", State: books.State()})
+	state, err := json.Marshal(Saved{Version: stateVersion, Import: "imp", Source: "src", State: books.State()})
 	require.NoError(f, err)
 	f.Add(state)
 	for _, text := range []string{
@@ -45,7 +44,7 @@ func FuzzSavedState(f *testing.F) {
 		f.Add([]byte(text))
 	}
 	f.Fuzz(func(t *testing.T, raw []byte) {
-		s, err := Read[event.Position](raw, of)
+		s, err := ReadSaved(raw, of)
 		if err != nil {
 			_, unfit := errors.AsType[*ops.InputError](err)
 			require.True(t, unfit)
@@ -56,7 +55,7 @@ func FuzzSavedState(f *testing.F) {
 		}
 		require.Contains(t, []int{versionBatch, stateVersion}, s.Version)
 		require.Equal(t, "imp", s.Import)
-		resumed, err := ledger.Resume[event.Position, string](s.State)
+		resumed, err := ledger.Resume(s.State)
 		require.NoError(t, err)
 		require.Equal(t, s.State.Rows(), resumed.State().Rows())
 		s.State = resumed.State()
@@ -65,7 +64,7 @@ func FuzzSavedState(f *testing.F) {
 			require.ErrorContains(t, err, "year", "a time that no event has")
 			return
 		}
-		again, err := Read[event.Position](written, of)
+		again, err := ReadSaved(written, of)
 		require.NoError(t, err)
 		require.Equal(t, s.State.Rows(), again.State.Rows())
 		require.Equal(t, s.State.Totals.Counts(), again.State.Totals.Counts())
@@ -73,6 +72,12 @@ func FuzzSavedState(f *testing.F) {
 		require.Equal(t, s.File, again.File)
 	})
 }
+
+// sources has begun with a name.
+type sources struct{ from string }
+
+func (s sources) HasGrown(from string) bool                  { return from == s.from }
+func (sources) Fingerprint(event.Position) lines.Fingerprint { return lines.Fingerprint{Head: "h"} }
 
 type memory struct {
 	state []byte
@@ -97,7 +102,7 @@ func (m *memory) Close() error {
 	return m.err
 }
 
-func stateAt(offset int64, read int64) (s ledger.State[event.Position]) {
+func stateAt(offset int64, read int64) (s ledger.State) {
 	s.Position = event.Position{Key: "f", Offset: offset}
 	s.Totals.Read, s.Totals.Acknowledged = read, read
 	return s
@@ -106,8 +111,8 @@ func stateAt(offset int64, read int64) (s ledger.State[event.Position]) {
 // An import of an older release that has settled something stays with the one protocol that it knew.
 func TestStateOfAnOlderRelease(t *testing.T) {
 	t.Parallel()
-	for totals, want := range map[string]string{`{}`: "", `{"read":1,"acknowledged":1}`: onlyProtocol} {
-		s, err := Read[event.Position]([]byte(`{"version":2,"import":"imp","source":"src","state":{"totals":`+totals+`}}`), of)
+	for totals, want := range map[string]event.Protocol{`{}`: "", `{"read":1,"acknowledged":1}`: onlyProtocol} {
+		s, err := ReadSaved([]byte(`{"version":2,"import":"imp","source":"src","state":{"totals":`+totals+`}}`), of)
 		require.NoError(t, err)
 		assert.Equal(t, want, s.Protocol, totals)
 	}
@@ -117,26 +122,26 @@ func TestStateOfAnOlderRelease(t *testing.T) {
 func TestFiles(t *testing.T) {
 	t.Parallel()
 	m := &memory{}
-	run := func() *Files[event.Position] {
-		return &Files[event.Position]{Of: of, Checkpoint: m, Fingerprint: func(event.Position) lines.Fingerprint { return lines.Fingerprint{Head: "h"} }}
+	run := func() *Files {
+		return &Files{Of: Of{of.Import, of.Target, of.Source, sources{}}, Checkpoint: m}
 	}
 	f := run()
 	saved, err := f.Open(t.Context())
 	require.NoError(t, err)
 	require.Nil(t, saved)
 
-	read := func() *Saved[event.Position] {
-		saved, err := Read[event.Position](m.state, of)
+	read := func() *Saved {
+		saved, err := ReadSaved(m.state, of)
 		require.NoError(t, err)
 		return saved
 	}
 	require.NoError(t, f.Save(t.Context(), stateAt(0, 0)))
-	assert.Empty(t, read().Source+read().Target+read().Protocol)
+	assert.Empty(t, read().Source+read().Target+string(read().Protocol))
 	require.NoError(t, f.Save(t.Context(), stateAt(5, 1)))
 	require.NoError(t, f.Decide(t.Context(), "v1"))
 	assert.EqualValues(t, 5, read().State.Position.Offset, "the newest state, with the decision")
 	assert.Equal(t, "h", read().File.Head)
-	assert.Equal(t, "src target v1", read().Source+" "+read().Target+" "+read().Protocol)
+	assert.Equal(t, "src target v1", read().Source+" "+read().Target+" "+string(read().Protocol))
 	require.NoError(t, f.Finish(t.Context(), stateAt(9, 2)))
 	assert.True(t, read().Finished)
 	_, err = f.Close()
@@ -148,7 +153,7 @@ func TestFiles(t *testing.T) {
 	saved, err = f.Open(t.Context())
 	require.NoError(t, err)
 	assert.EqualValues(t, 9, saved.State.Position.Offset)
-	assert.Equal(t, "v1", f.Protocol)
+	assert.Equal(t, event.ProtocolV1, f.Protocol)
 	assert.True(t, saved.Finished)
 	require.NoError(t, f.Save(t.Context(), stateAt(9, 2)))
 	assert.False(t, read().Finished, "a run that continues with more files may be killed")
@@ -164,7 +169,7 @@ func TestWhatIsNotOfTheImport(t *testing.T) {
 		`{"version":3,"import":"imp","target":"other"}`: "begun with the project",
 		`{"version":3,"import":"imp","source":"other"}`: FieldSource,
 	} {
-		_, err := Read[event.Position]([]byte(text), of)
+		_, err := ReadSaved([]byte(text), of)
 		unfit, ok := errors.AsType[*ops.InputError](err)
 		require.True(t, ok, text)
 		assert.Equal(t, "checkpoint: "+field, unfit.Field)

@@ -53,9 +53,9 @@ func TestSomeOfEach(t *testing.T) {
 		r, err := p.Import(t.Context(), source(nil, first, past("a", 2), past("", 3), skipped))
 		require.NoError(t, err)
 		assert.True(t, r.Finished)
-		assert.Equal(t, ledger.Counts{Acknowledged: 1, Rejected: 1, Skipped: 2}, r.State.Totals.Counts())
-		assert.EqualValues(t, 1, p.Progress().Requests)
-		assert.Zero(t, r.State.Totals.Warnings[string(event.WarningAllSkipped)])
+		assert.Equal(t, ledger.Counts{Acknowledged: 1, Rejected: 1, Skipped: 2}, countsOf(r))
+		assert.EqualValues(t, 1, p.Stats(0).Requests)
+		assert.Zero(t, r.Warnings[event.WarningAllSkipped])
 		assert.Equal(t, "save", w.log[len(w.log)-1], "that it is finished")
 	})
 }
@@ -78,9 +78,9 @@ func TestABusyServerIsAskedAgain(t *testing.T) {
 		})
 		r, err := w.run(t.Context(), t, source(nil, past("a", 1)))
 		require.NoError(t, err)
-		assert.Equal(t, NameV1, r.Protocol)
+		assert.Equal(t, event.ProtocolV1, r.Protocol)
 		assert.Equal(t, 2, questions)
-		assert.Zero(t, r.State.Totals.Warnings[string(event.WarningProtocol)])
+		assert.Zero(t, r.Warnings[event.WarningProtocol])
 	})
 }
 
@@ -92,7 +92,7 @@ func TestAnswersAreJudged(t *testing.T) {
 	require.NoError(t, err)
 	busy := answered(503, "")
 	busy.Header.Set("Retry-After", "7")
-	a := p.judge(busy, Named(NameBatch, w.Sender), &delivery.Request{}, time.Second)
+	a := p.poster.judge(busy, batch{w}, &delivery.Request{}, time.Second)
 	assert.Equal(t, 7*time.Second, a.RetryAfter)
 	assert.Equal(t, time.Second, a.Duration)
 	_, err = p.Close(t.Context())
@@ -102,11 +102,11 @@ func TestAnswersAreJudged(t *testing.T) {
 // Capture v1 refuses a request with a uuid twice, so two events with one uuid are not sent together there.
 func TestOneUUIDInARequest(t *testing.T) {
 	t.Parallel()
-	for protocol, requests := range map[string]int{NameBatch: 1, NameV1: 2} {
+	for protocol, requests := range map[event.Protocol]int{event.ProtocolBatch: 1, event.ProtocolV1: 2} {
 		synctest.Test(t, func(t *testing.T) {
 			w := newWorld()
 			w.Protocol = protocol
-			if protocol == NameV1 {
+			if protocol == event.ProtocolV1 {
 				w.answer = takenByV1
 			}
 			first, second := past("a", 1), past("b", 2)
@@ -114,7 +114,7 @@ func TestOneUUIDInARequest(t *testing.T) {
 			second.UUID = first.UUID
 			r, err := w.run(t.Context(), t, source(nil, first, second))
 			require.NoError(t, err)
-			assert.EqualValues(t, 2, r.State.Totals.Acknowledged)
+			assert.EqualValues(t, 2, r.Acknowledged)
 			n := 0
 			for _, text := range w.log {
 				if text == "events" {
@@ -143,7 +143,7 @@ func TestRoomIsWaitedFor(t *testing.T) {
 			defer end()
 			r, err := w.run(ctx, t, source(nil, events...))
 			require.NoError(t, err)
-			assert.EqualValues(t, 40, r.State.Totals.Acknowledged, perRecord)
+			assert.EqualValues(t, 40, r.Acknowledged, perRecord)
 			assert.Len(t, w.sent, 40)
 			assert.Less(t, time.Since(begin), time.Minute)
 		})
@@ -155,7 +155,7 @@ func TestRoomIsWaitedFor(t *testing.T) {
 func TestRefusedBeforeTheProtocolIsKnown(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		w := newWorld().asks(slowly(byKind(200, 404, 200)))
-		w.Reject = nil
+		w.Handler = nil
 		p, err := New(w.Config)
 		require.NoError(t, err)
 		require.ErrorIs(t, enqueue(p, false, past(strings.Repeat("ä", 150), 1)), event.ErrFull)

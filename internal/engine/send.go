@@ -4,10 +4,13 @@ import (
 	"io"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/hogapi/hogapi/event"
 	"github.com/hogapi/hogapi/internal/delivery"
+	"github.com/hogapi/hogapi/internal/httptry"
+	"github.com/hogapi/hogapi/internal/ledger"
 )
 
 // Request is one POST to the host that takes events.
@@ -16,8 +19,10 @@ type Request struct {
 	Path, Query string
 	Header      http.Header // may be changed
 	Body        Body
-	MostBytes   int64         // of the answer
-	MostTime    time.Duration // 0: no limit of its own
+	Size        int64         // of the body
+	Encoding    string        // of the body's content; empty: plain
+	MaxBytes    int64         // of the answer
+	MaxTime     time.Duration // 0: no limit of its own
 }
 
 // Kind is the purpose of a request.
@@ -30,54 +35,122 @@ const (
 	Preflight      // whether the service knows the project key
 )
 
-// Body is the body of a request.
-type Body struct {
-	Open     func() io.ReadCloser // from its beginning
-	Size     int64
-	Encoding string // of its content; empty: plain
+// Body is the body of a request: a text, or a [delivery.Body].
+type Body interface {
+	Open() io.ReadCloser // from its beginning
 }
 
-func textBody(text string) Body {
-	return Body{Open: func() io.ReadCloser { return io.NopCloser(strings.NewReader(text)) }, Size: int64(len(text))}
-}
+type textBody string
+
+func (b textBody) Open() io.ReadCloser { return io.NopCloser(strings.NewReader(string(b))) }
 
 // maxAround is the most bytes around the events of a body.
 const maxAround = 200
 
-func (e *Engine) around(begun time.Time) (prefix, suffix []byte) { return e.protocol.Around(begun) }
+// poster makes requests with events, and judges their answers. It is the [delivery.Requests] of an engine.
+type poster struct {
+	*life
+	*negotiation
 
-func (e *Engine) newEncoder() delivery.Encoder { return delivery.NewEncoder(e.encoding) }
+	client Client
+	ledger *ledger.Ledger
+	meter  *meter
 
-// post makes one try of a batch.
-func (e *Engine) post(request *delivery.Request) delivery.Answer {
-	start, how := time.Now(), e.protocol
-	body := Body{Open: request.Body.Open, Size: int64(request.Body.Size)}
+	answered atomic.Bool // the host has answered once
+	isGood   atomic.Bool // it has accepted events once
+}
+
+// Around returns what surrounds the events of a body.
+func (p *poster) Around(begun time.Time) (prefix, suffix []byte) { return p.endpoint.Around(begun) }
+
+// NewEncoder returns an encoder of bodies.
+func (p *poster) NewEncoder() delivery.Encoder { return delivery.NewEncoder(p.encoding) }
+
+// Post makes one try of a batch.
+func (p *poster) Post(request *delivery.Request) delivery.Answer {
+	start, how := time.Now(), p.endpoint
+	r := Request{
+		Kind: Events, Path: how.Path(), Header: http.Header{}, Body: request.Body, Size: int64(request.Body.Size), MaxBytes: how.MaxBytes(request.Len()),
+	}
 	if request.Body.Encoded {
-		body.Encoding = e.encoding
+		r.Encoding = p.encoding
 	}
-	header := http.Header{}
-	how.Header(header, request)
-	r := e.Post(e.posting, Request{Kind: Events, Path: how.Path(), Header: header, Body: body, MostBytes: how.MostBytes(request.Len())})
-	return e.judge(r, how, request, time.Since(start))
+	how.Header(r.Header, request)
+	return p.judge(p.client.Post(p.posting, r), how, request, time.Since(start))
 }
 
-// gaveUp returns the stop after failures that have lasted too long.
-func (e *Engine) gaveUp(a delivery.Answer, since time.Time) error {
-	stop := &event.StopError{Reason: event.StopNoProgress, Status: a.Status, RetryAfter: a.RetryAfter, Err: a.Err, FailingSince: since}
-	if a.Unreached {
-		stop.Reason = event.StopUnreachable
+func (p *poster) judge(r httptry.Try, how Endpoint, of *delivery.Request, took time.Duration) delivery.Answer {
+	answered := p.answered.Load()
+	if r.Status != 0 {
+		p.answered.Store(true)
 	}
-	return stop
+	a, reason := Judge(r, how, of, Host{Answered: answered, IsGood: p.isGood.Load()})
+	if a.Verdict == delivery.Settled || a.Verdict == delivery.Each {
+		p.isGood.Store(true)
+	}
+	if reason != "" {
+		a.Stop = &event.StopError{Reason: reason, Status: r.Status, Err: a.Err}
+	}
+	a.Unreached = a.Unsent && !answered
+	a.Duration = took
+	if r.Err == nil {
+		a.RetryAfter = httptry.ParseRetryAfter(r.Header, p.client.Now())
+	}
+	return a
 }
 
-func (e *Engine) tried(t delivery.Try) {
-	e.meter.change(func(m *Meter) {
+// Tried counts a try.
+func (p *poster) Tried(t delivery.Try) {
+	p.meter.change(func(m *event.Stats) {
 		m.Requests++
 		m.PlainBytes += int64(t.Plain)
 		m.WireBytes += int64(t.Wire)
 	})
 	if t.Resent > 0 {
-		e.ledger.Resent(t.Resent)
+		p.ledger.Resent(t.Resent)
 	}
-	e.Hooks.Tried(e.protocol.Path(), t)
+	p.client.Tried(p.endpoint.Path(), t)
+}
+
+// preflightTime is how long the preflight may take. Nothing is sent before it ends.
+const preflightTime = 20 * time.Second
+
+// maxFlags is the most bytes of the preflight's answer.
+const maxFlags = 64 << 10
+
+// PreflightPath is the path of the endpoint that knows the project keys.
+const PreflightPath = "/flags/"
+
+// preflight asks an endpoint that knows the project keys whether ours is one of them: the capture endpoint
+// takes events for an unknown key and drops them. Only a clear no stops the engine. If the answer is not
+// clear, preflight warns once.
+func (e *Engine) preflight() {
+	defer close(e.ready) // after a stop, nobody sends
+	if e.NoPreflight {
+		return
+	}
+	body := `{"api_key":"` + e.Client.Key() + `","distinct_id":"hogapi-preflight"}`
+	r := e.Client.Post(e.posting, Request{
+		Kind: Preflight, Path: PreflightPath, Query: "v=2", Header: http.Header{}, Body: textBody(body), Size: int64(len(body)),
+		MaxBytes: maxFlags, MaxTime: preflightTime,
+	})
+	if r.Err == nil {
+		e.poster.answered.Store(true)
+	}
+	switch {
+	case r.Err == nil && r.Status == http.StatusUnauthorized:
+		e.Stop(&event.StopError{Reason: event.StopWrongKey, Status: r.Status, Err: Words(r)})
+	case r.Err == nil && httptry.IsSuccess(r.Status):
+	case e.sending.Err() == nil:
+		if reason := Unreachable(r.Err); reason != "" {
+			e.Stop(&event.StopError{Reason: reason, Err: r.Err})
+			return
+		}
+		if r.Err != nil {
+			e.sender.Failing(r.Err)
+		}
+		e.ledger.Count(string(event.WarningKeyUnchecked), 1)
+		const text = "hogapi: the project key could not be checked"
+		e.Logger.WarnContext(e.sending, text, "status", r.Status, "error", r.Err)
+	}
 }

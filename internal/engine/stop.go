@@ -11,38 +11,48 @@ import (
 	"github.com/hogapi/hogapi/internal/watch"
 )
 
-// lifetime has the contexts in which a pipeline takes events, sends them, waits for answers and calls the functions
-// of a user. Each context ends before the next one, or with it. Its cause says why.
-type lifetime struct {
+// life has the spans in which an engine takes events, sends them, waits for answers and calls the functions
+// of a user. Each span ends before the next one, or with it. Its cause says why.
+type life struct {
 	grace time.Duration // in which requests under way may end after the sending has
 
-	accepting context.Context //nolint:containedctx // producers may add events
-	closeDoor context.CancelCauseFunc
-	sending   context.Context //nolint:containedctx // lanes may begin requests
-	stop      context.CancelCauseFunc
-	posting   context.Context //nolint:containedctx // requests may be under way
-	abort     context.CancelFunc
-	calling   context.Context //nolint:containedctx // handlers may run; ends only with the context of the caller
-	endCalls  context.CancelCauseFunc
+	accepting span                         // producers may add events
+	sending   span                         // lanes may begin requests
+	posting   span                         // requests may be under way
+	calling   span                         // handlers may run; ends only with the context of the caller
 	canceled  atomic.Pointer[cancellation] // the first one
 }
 
-func newLifetime(grace time.Duration) *lifetime {
-	l := &lifetime{grace: grace}
-	l.calling, l.endCalls = context.WithCancelCause(context.Background())
-	l.posting, l.abort = context.WithCancel(l.calling)
-	l.sending, l.stop = context.WithCancelCause(l.posting)
+// span is a context with its end. The end is a function, because package context gives no other.
+type span struct {
+	context.Context
+
+	end context.CancelCauseFunc
+}
+
+func begin(parent context.Context) (s span) {
+	s.Context, s.end = context.WithCancelCause(parent)
+	return s
+}
+
+func newLife(grace time.Duration) *life {
+	l := &life{grace: grace, calling: begin(context.Background())}
+	l.posting = begin(l.calling.Context)
+	l.sending = begin(l.posting.Context)
 	context.AfterFunc(l.sending, func() {
 		if watch.Sleep(l.posting, l.grace) {
-			l.abort()
+			l.posting.end(nil)
 		}
 	})
-	l.accepting, l.closeDoor = context.WithCancelCause(l.sending)
+	l.accepting = begin(l.sending.Context)
 	return l
 }
 
+// Stop ends the sending.
+func (l *life) Stop(cause error) { l.sending.end(cause) }
+
 // whyClosed returns the reason why no more events are taken, or nil.
-func (l *lifetime) whyClosed() error {
+func (l *life) whyClosed() error {
 	if l.accepting.Err() == nil { // takes no lock
 		return nil
 	}
@@ -53,7 +63,7 @@ func (l *lifetime) whyClosed() error {
 type cancellation struct{ cause, err error }
 
 // canceledBy returns the stop by the end of a context.
-func (l *lifetime) canceledBy(ctx context.Context) (stopped error) {
+func (l *life) canceledBy(ctx context.Context) (stopped error) {
 	cause := context.Cause(ctx)
 	if !errors.Is(cause, ctx.Err()) {
 		cause = fmt.Errorf("%w (%w)", cause, ctx.Err())
@@ -63,14 +73,14 @@ func (l *lifetime) canceledBy(ctx context.Context) (stopped error) {
 }
 
 // cancel stops the sending, since a context has ended.
-func (l *lifetime) cancel(ctx context.Context) (stopped error) {
+func (l *life) cancel(ctx context.Context) (stopped error) {
 	stopped = l.canceledBy(ctx)
-	l.stop(stopped)
+	l.Stop(stopped)
 	return stopped
 }
 
 // cancellation returns the cancellation that has caused a stop, or nil.
-func (l *lifetime) cancellation(stopped error) *cancellation {
+func (l *life) cancellation(stopped error) *cancellation {
 	if c := l.canceled.Load(); c != nil && errors.Is(stopped, c.err) {
 		return c
 	}

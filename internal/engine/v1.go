@@ -23,13 +23,14 @@ const V1Path = "/i/v1/analytics/events"
 // v1 sends events to capture v1, which answers with the fate of each event.
 type v1 struct{ who Sender }
 
-func (v1) Name() string         { return NameV1 }
-func (v1) Rules() wire.Protocol { return wire.ProtocolV1 }
-func (v1) Path() string         { return V1Path }
+func (v1) Name() event.Protocol         { return event.ProtocolV1 }
+func (v1) Rules() wire.Protocol         { return wire.ProtocolV1 }
+func (v1) Encoding(asked string) string { return asked }
+func (v1) Path() string                 { return V1Path }
 
-// MostBytes is the most bytes of an answer about this many events. The service's own answers have about 60
+// MaxBytes is the size of an answer about this many events. The service's own answers have about 60
 // bytes for each event, and 150 with details.
-func (v1) MostBytes(events int) int64 { return 64<<10 + 512*int64(events) }
+func (v1) MaxBytes(events int) int64 { return 64<<10 + 512*int64(events) }
 
 func (v1) Around(begun time.Time) (prefix, suffix []byte) {
 	prefix = begun.UTC().AppendFormat([]byte(`{"created_at":"`), "2006-01-02T15:04:05.000Z")
@@ -40,7 +41,7 @@ func (v1) Around(begun time.Time) (prefix, suffix []byte) {
 // because one try can follow another at once.
 func (v v1) Header(h http.Header, of *delivery.Request) {
 	h.Set("Authorization", "Bearer "+v.who.Key())
-	h.Set("PostHog-Sdk-Info", v.who.SDK)
+	h.Set("PostHog-Sdk-Info", v.who.SDK())
 	h.Set("PostHog-Attempt", strconv.Itoa(of.Try))
 	h.Set("PostHog-Request-Id", of.ID.String())
 	h.Set("PostHog-Request-Timestamp", v.who.Now().UTC().Format("2006-01-02T15:04:05.000000000Z"))

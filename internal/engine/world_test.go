@@ -31,11 +31,12 @@ var errFinal = fmt.Errorf("final: %w", errtext.ErrInvalid)
 type world struct {
 	Config
 
-	answer   func(Request) httptry.Try // nil: the service takes everything
-	saves    func(n int)               // the n-th save, while it lasts
-	saved    int
-	saveErr  error
-	closeErr error
+	answer    func(Request) httptry.Try // nil: the service takes everything
+	saves     func(n int)               // the n-th save, while it lasts
+	saved     int
+	saveErr   error
+	rejectErr error
+	closeErr  error
 
 	mu      sync.Mutex
 	log     []string
@@ -82,23 +83,12 @@ func newWorld() *world {
 	w := &world{}
 	w.Config = Config{
 		ID: "imp", Stamps: wire.NewStamps("test", "1", "imp"), Seed: maphash.MakeSeed(), Gate: wire.Rules{Now: time.Now},
-		Sender: Sender{Key: func() string { return "phc_test" }, SDK: "test/1", Now: time.Now}, Protocol: NameBatch,
+		Client: w, Handler: w, Protocol: event.ProtocolBatch,
 		Limits: delivery.Limits{
 			Lanes: 2, BatchItems: 10, MostBatchItems: 10, BatchBytes: 1 << 20, LeastBatchBytes: 1 << 20, Linger: 10 * time.Millisecond,
 			GiveUpAfter: time.Minute, UnreachableAfter: time.Minute, NoCompression: true,
 		},
-		Room: delivery.Held{Events: 100, Bytes: 1 << 20},
-		Post: w.post,
-		Reject: func(_ context.Context, r *Reject) error {
-			w.note("reject " + string(r.Refusal.Reason))
-			w.rejects = append(w.rejects, r)
-			return nil
-		},
-		Hooks: Hooks{
-			Tried:   func(path string, t delivery.Try) { w.note(fmt.Sprintf("tried %s %d", path, t.Items)) },
-			Saved:   func(place event.Position, _ time.Duration) { w.note(fmt.Sprint("saved ", place.Offset)) },
-			Settled: func(_ context.Context, place event.Position) { w.note(fmt.Sprint("settled ", place.Offset)) },
-		},
+		Room:   delivery.Held{Events: 100, Bytes: 1 << 20},
 		Logger: slog.New(slog.DiscardHandler),
 	}
 	return w
@@ -106,7 +96,7 @@ func newWorld() *world {
 
 // keeps gives the import a checkpoint.
 func (w *world) keeps() *world {
-	w.Files = &Files[event.Position]{Of: Of{Import: "imp"}, Checkpoint: w, Protocol: w.Protocol}
+	w.Files = &Files{Of: Of{Import: "imp"}, Checkpoint: w, Protocol: w.Protocol}
 	return w
 }
 
@@ -128,7 +118,25 @@ func (w *world) Save(context.Context, []byte) error {
 	return w.saveErr
 }
 
-func (w *world) post(_ context.Context, r Request) httptry.Try {
+// The methods of a client and a handler.
+func (w *world) Key() string                       { return "phc_test" }
+func (w *world) SDK() string                       { return "test/1" }
+func (w *world) Now() time.Time                    { return time.Now() }
+func (w *world) Tried(path string, t delivery.Try) { w.note(fmt.Sprintf("tried %s %d", path, t.Items)) }
+func (w *world) Saved(place event.Position, _ time.Duration) {
+	w.note(fmt.Sprint("saved ", place.Offset))
+}
+func (w *world) Settled(_ context.Context, place event.Position) {
+	w.note(fmt.Sprint("settled ", place.Offset))
+}
+
+func (w *world) Reject(_ context.Context, r *Reject) error {
+	w.note("reject " + string(r.Refusal.Reason))
+	w.rejects = append(w.rejects, r)
+	return w.rejectErr
+}
+
+func (w *world) Post(_ context.Context, r Request) httptry.Try {
 	text, _ := io.ReadAll(r.Body.Open())
 	w.note([]string{"events", "question", "preflight"}[r.Kind])
 	answer := answered(200, `{"status":"Ok"}`)
@@ -191,7 +199,7 @@ func source(err error, events ...*Event) Source {
 }
 
 // run is an import.
-func (w *world) run(ctx context.Context, t *testing.T, s Source) (Result, error) {
+func (w *world) run(ctx context.Context, t *testing.T, s Source) (event.Receipt, error) {
 	t.Helper()
 	p, err := New(w.Config)
 	require.NoError(t, err)

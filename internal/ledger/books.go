@@ -18,7 +18,7 @@ import (
 
 // Totals are a ledger's counts of committed events over all runs:
 // Read = Acknowledged + Rejected + Unconfirmed + Skipped.
-type Totals[P comparable] struct {
+type Totals struct {
 	Read             int64            `json:"read"`
 	Acknowledged     int64            `json:"acknowledged"`
 	Rejected         int64            `json:"rejected"`
@@ -26,8 +26,8 @@ type Totals[P comparable] struct {
 	Skipped          int64            `json:"skipped"`
 	Resent           int64            `json:"resent"`
 	ResentAtLeast    bool             `json:"resent_at_least,omitempty"`  // not known of all runs
-	First            P                `json:"first"`                      // position of a committed record
-	Last             P                `json:"last"`                       // position of a committed record
+	First            event.Position   `json:"first"`                      // position of a committed record
+	Last             event.Position   `json:"last"`                       // position of a committed record
 	Oldest           time.Time        `json:"oldest"`                     // of the acknowledged events
 	Newest           time.Time        `json:"newest"`                     // of the acknowledged events
 	LastAcknowledged time.Time        `json:"last_acknowledged,omitzero"` // time of the last acknowledgement
@@ -35,47 +35,47 @@ type Totals[P comparable] struct {
 	Rejects          map[string]int64 `json:"rejects"`
 	Skips            map[string]int64 `json:"skips"`
 	Warnings         map[string]int64 `json:"warnings"`
-	Shared           []Shared[P]      `json:"shared,omitempty"` // the first events with the uuid of another event
+	Shared           []Shared         `json:"shared,omitempty"` // the first events with the uuid of another event
 }
 
 // Shared is an event with the uuid of another event.
-type Shared[P comparable] struct {
-	Position P      `json:"place"`
-	UUID     string `json:"uuid"`
+type Shared struct {
+	Position event.Position `json:"place"`
+	UUID     string         `json:"uuid"`
 }
 
 const maxShared = 5
 
 // Counts returns the totals that have limits.
-func (t *Totals[P]) Counts() Counts {
+func (t *Totals) Counts() Counts {
 	return Counts{t.Acknowledged, t.Rejected, t.Unconfirmed, t.Skipped}
 }
 
 // State is the part of a ledger that a checkpoint keeps.
-type State[P comparable] struct {
-	Position P         `json:"place"` // every record up to this position is settled
-	Totals   Totals[P] `json:"totals"`
-	Ahead    *int64    `json:"ahead,omitempty"` // events after Position that the service may have; nil: not known
+type State struct {
+	Position event.Position `json:"place"` // every record up to this position is settled
+	Totals   Totals         `json:"totals"`
+	Ahead    *int64         `json:"ahead,omitempty"` // events after Position that the service may have; nil: not known
 
 	table savedTable
 }
 
-type stateJSON[P comparable] struct {
-	Position P           `json:"place"`
-	Totals   Totals[P]   `json:"totals"`
-	Ahead    *int64      `json:"ahead,omitempty"`
-	Table    *savedTable `json:"table"`
+type stateJSON struct {
+	Position event.Position `json:"place"`
+	Totals   Totals         `json:"totals"`
+	Ahead    *int64         `json:"ahead,omitempty"`
+	Table    *savedTable    `json:"table"`
 }
 
 // MarshalJSON writes the whole state.
-func (s State[P]) MarshalJSON() ([]byte, error) {
-	return json.Marshal(stateJSON[P]{s.Position, s.Totals, s.Ahead, &s.table})
+func (s State) MarshalJSON() ([]byte, error) {
+	return json.Marshal(stateJSON{s.Position, s.Totals, s.Ahead, &s.table})
 }
 
 // UnmarshalJSON reads the output of MarshalJSON, and refuses counts that do not add up.
-func (s *State[P]) UnmarshalJSON(text []byte) error {
+func (s *State) UnmarshalJSON(text []byte) error {
 	var table savedTable
-	read := stateJSON[P]{Table: &table}
+	read := stateJSON{Table: &table}
 	if err := json.Unmarshal(text, &read); err != nil {
 		return err
 	}
@@ -87,12 +87,12 @@ func (s *State[P]) UnmarshalJSON(text []byte) error {
 	if _, err := table.restore(maxRows); err != nil {
 		return err
 	}
-	*s = State[P]{read.Position, read.Totals, read.Ahead, table}
+	*s = State{read.Position, read.Totals, read.Ahead, table}
 	return nil
 }
 
 // Rows returns the counts by day and name, sorted.
-func (s State[P]) Rows() []Row {
+func (s State) Rows() []Row {
 	t, err := s.table.restore(maxRows)
 	if err != nil {
 		return nil // checked when it was read
@@ -102,20 +102,20 @@ func (s State[P]) Rows() []Row {
 
 // books are the counts of a ledger. They cover committed events only, so they can be saved with the
 // position.
-type books[P comparable] struct {
-	totals   Totals[P]
+type books struct {
+	totals   Totals
 	table    *table
 	warnings []string // names of the bits
 }
 
-func newBooks[P comparable](warnings []string) *books[P] {
-	k := &books[P]{table: newTable(maxRows), warnings: warnings}
+func newBooks(warnings []string) *books {
+	k := &books{table: newTable(maxRows), warnings: warnings}
 	k.totals.own()
 	return k
 }
 
 // own gives the totals maps that they share with no other totals.
-func (t *Totals[P]) own() {
+func (t *Totals) own() {
 	for _, counts := range []*map[string]int64{&t.Rejects, &t.Skips, &t.Warnings} {
 		if *counts = maps.Clone(*counts); *counts == nil {
 			*counts = map[string]int64{}
@@ -124,7 +124,7 @@ func (t *Totals[P]) own() {
 }
 
 // count counts one settled event, committed or not.
-func (k *books[P]) count(e *entry[P], reason string) {
+func (k *books) count(e *entry, reason string) {
 	t := &k.totals
 	t.Read++
 	for i, name := range k.warnings[:min(len(k.warnings), bits.Len32(e.warnings))] {
@@ -167,14 +167,14 @@ func (k *books[P]) count(e *entry[P], reason string) {
 }
 
 // share counts an event with the uuid of an earlier event.
-func (k *books[P]) share(e *entry[P]) {
+func (k *books) share(e *entry) {
 	t, warning := &k.totals, event.WarningUUIDReuse
 	if e.isConflict {
 		warning = event.WarningUUIDConflict
 	}
 	AddTo(t.Warnings, string(warning), 1)
 	if len(t.Shared) < maxShared {
-		t.Shared = append(slices.Clip(t.Shared), Shared[P]{e.position, uuid.UUID(e.id).String()})
+		t.Shared = append(slices.Clip(t.Shared), Shared{e.position, uuid.UUID(e.id).String()})
 	}
 }
 
@@ -189,13 +189,13 @@ func AddTo(counts map[string]int64, key string, n int64) {
 	counts[key] += n
 }
 
-func (k *books[P]) state(position P) State[P] {
-	s := State[P]{Position: position, Totals: k.totals, table: k.table.save()}
+func (k *books) state(position event.Position) State {
+	s := State{Position: position, Totals: k.totals, table: k.table.save()}
 	s.Totals.own()
 	return s
 }
 
-func (k *books[P]) restore(s State[P]) error {
+func (k *books) restore(s State) error {
 	t, err := s.table.restore(maxRows)
 	if err != nil {
 		return err

@@ -9,29 +9,30 @@ package ledger
 import (
 	"sync"
 	"time"
+
+	"github.com/hogapi/hogapi/event"
 )
 
-// Ledger counts the events of one import. P is a position in a source; its zero value means no position.
-// R describes a rejected event. A Ledger is safe for concurrent use.
-type Ledger[P comparable, R any] struct {
+// Ledger counts the events of one import. It is safe for concurrent use.
+type Ledger struct {
 	mu       sync.Mutex
-	window   window[entry[P]]
-	details  map[uint64]*detail[R] // of the events that have one
-	books    *books[P]
-	recent   Recent[Word] // uuids of committed events
-	position P            // of the newest committed record with a position
+	window   window[entry]
+	details  map[uint64]detail // of the events that have one
+	books    *books
+	recent   Recent[Word]   // uuids of committed events
+	position event.Position // of the newest committed record with a position
 
 	read, acknowledged int64 // live, over all runs
 	pending            int   // events not settled
 	settled            int   // events settled but not committed
 	accepted           bool  // the service has accepted an event in this run
 
-	concluded *State[P] // set by Conclude: the committed state before it
+	concluded *State // set by Conclude: the committed state before it
 }
 
 // entry is an event between its admission and its commit.
-type entry[P comparable] struct {
-	position P
+type entry struct {
+	position event.Position
 	id       [16]byte
 	time     time.Time
 	row      *row // nil if skipped
@@ -56,37 +57,36 @@ const (
 	skipped
 )
 
-func (e *entry[P]) isLateReject() bool { return e.state == rejectedByService || e.state == unconfirmed }
+func (e *entry) isLateReject() bool { return e.state == rejectedByService || e.state == unconfirmed }
 
 // detail holds further data of an event that is rejected, unconfirmed or skipped, or that the
 // service remarked on.
-type detail[R any] struct {
+type detail struct {
 	reason string
-	reject R
 	held   int
 }
 
 // Event is the ledger's view of an event.
-type Event[P comparable] struct {
-	Position P         // of its record
-	ID       [16]byte  // its uuid
-	Name     string    // may be empty if rejected
-	Time     time.Time // may be zero if rejected
-	Warnings uint32    // bits, in the order of the names passed to New
-	Word     Word      // 0: no other event has its uuid
-	Held     int       // bytes held for it until it is committed
-	Begins   bool      // first event of a record: the previous record is complete
-	Ends     bool      // last event of the record
+type Event struct {
+	Position event.Position // of its record
+	ID       [16]byte       // its uuid
+	Name     string         // may be empty if rejected
+	Time     time.Time      // may be zero if rejected
+	Warnings uint32         // bits, in the order of the names passed to New
+	Word     Word           // 0: no other event has its uuid
+	Held     int            // bytes held for it until it is committed
+	Begins   bool           // first event of a record: the previous record is complete
+	Ends     bool           // last event of the record
 }
 
 // New returns an empty ledger. The warnings are the names of the bits in [Event.Warnings].
-func New[P comparable, R any](warnings ...string) *Ledger[P, R] {
-	return &Ledger[P, R]{details: map[uint64]*detail[R]{}, books: newBooks[P](warnings)}
+func New(warnings ...string) *Ledger {
+	return &Ledger{details: map[uint64]detail{}, books: newBooks(warnings)}
 }
 
 // Resume returns a ledger that continues from the state of an earlier run.
-func Resume[P comparable, R any](s State[P], warnings ...string) (*Ledger[P, R], error) {
-	l := New[P, R](warnings...)
+func Resume(s State, warnings ...string) (*Ledger, error) {
+	l := New(warnings...)
 	if err := l.books.restore(s); err != nil {
 		return nil, err
 	}
@@ -101,7 +101,7 @@ func Resume[P comparable, R any](s State[P], warnings ...string) (*Ledger[P, R],
 }
 
 // Take admits an event that will be sent, and returns its sequence number.
-func (l *Ledger[P, R]) Take(e Event[P]) (seq uint64) {
+func (l *Ledger) Take(e Event) (seq uint64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.pending++
@@ -109,74 +109,74 @@ func (l *Ledger[P, R]) Take(e Event[P]) (seq uint64) {
 }
 
 // Reject admits an event that is rejected before sending.
-func (l *Ledger[P, R]) Reject(e Event[P], reason string, of R) {
+func (l *Ledger) Reject(e Event, reason string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.settled++
-	l.details[l.push(e, rejected, l.books.table.find(e.Name, e.Time))] = &detail[R]{reason: reason, reject: of}
+	l.details[l.push(e, rejected, l.books.table.find(e.Name, e.Time))] = detail{reason: reason}
 }
 
 // Skip admits an event that is omitted on purpose.
-func (l *Ledger[P, R]) Skip(e Event[P], reason string) {
+func (l *Ledger) Skip(e Event, reason string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.settled++
-	l.details[l.push(e, skipped, nil)] = &detail[R]{reason: reason}
+	l.details[l.push(e, skipped, nil)] = detail{reason: reason}
 }
 
-func (l *Ledger[P, R]) push(e Event[P], s state, in *row) uint64 {
+func (l *Ledger) push(e Event, s state, in *row) uint64 {
 	l.read++
 	if e.Begins {
 		l.end()
 	}
-	return l.window.push(entry[P]{
+	return l.window.push(entry{
 		position: e.Position, id: e.ID, time: e.Time, row: in, held: e.Held, warnings: e.Warnings, state: s, word: e.Word, ends: e.Ends,
 	})
 }
 
 // End completes the newest record.
-func (l *Ledger[P, R]) End() {
+func (l *Ledger) End() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.end()
 }
 
-func (l *Ledger[P, R]) end() {
+func (l *Ledger) end() {
 	if l.window.len() > 0 {
 		l.window.at(l.window.next - 1).ends = true
 	}
 }
 
 // Warn adds warnings about an event that is not settled yet.
-func (l *Ledger[P, R]) Warn(seq uint64, warnings uint32) {
+func (l *Ledger) Warn(seq uint64, warnings uint32) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.window.at(seq).warnings |= warnings
 }
 
 // Reword replaces the word of an event that is not settled yet.
-func (l *Ledger[P, R]) Reword(seq uint64, word Word) {
+func (l *Ledger) Reword(seq uint64, word Word) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.window.at(seq).word = word
 }
 
 // Count adds to a warning that is not about a single event.
-func (l *Ledger[P, R]) Count(warning string, n int64) {
+func (l *Ledger) Count(warning string, n int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	AddTo(l.books.totals.Warnings, warning, n)
 }
 
 // Resent counts events that were sent once more.
-func (l *Ledger[P, R]) Resent(n int) {
+func (l *Ledger) Resent(n int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.books.totals.Resent += int64(n)
 }
 
 // Sent notes that the service may have events.
-func (l *Ledger[P, R]) Sent(seqs []uint64) {
+func (l *Ledger) Sent(seqs []uint64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, seq := range seqs {
@@ -185,14 +185,14 @@ func (l *Ledger[P, R]) Sent(seqs []uint64) {
 }
 
 // Remark adds the service's own warning about an event just before its acknowledgement.
-func (l *Ledger[P, R]) Remark(seq uint64, warning string) {
+func (l *Ledger) Remark(seq uint64, warning string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.details[seq] = &detail[R]{reason: warning}
+	l.details[seq] = detail{reason: warning}
 }
 
 // Acknowledge settles events that the service has accepted.
-func (l *Ledger[P, R]) Acknowledge(seqs []uint64, at time.Time) {
+func (l *Ledger) Acknowledge(seqs []uint64, at time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, seq := range seqs {
@@ -206,42 +206,43 @@ func (l *Ledger[P, R]) Acknowledge(seqs []uint64, at time.Time) {
 
 // RejectSent settles an event that the service has rejected. held are additional bytes, held for its
 // reject until the commit.
-func (l *Ledger[P, R]) RejectSent(seq uint64, reason string, held int, reject func(position P, id [16]byte) R) {
-	l.markRejected(seq, rejectedByService, &detail[R]{reason: reason, held: held}, reject)
+func (l *Ledger) RejectSent(seq uint64, reason string, held int) {
+	l.markRejected(seq, rejectedByService, detail{reason, held})
 }
 
 // Unconfirm settles an event with an unknown outcome. It is passed on as a reject; held is as for
 // RejectSent.
-func (l *Ledger[P, R]) Unconfirm(seq uint64, held int, reject func(position P, id [16]byte) R) {
-	l.markRejected(seq, unconfirmed, &detail[R]{held: held}, reject)
+func (l *Ledger) Unconfirm(seq uint64, held int) {
+	l.markRejected(seq, unconfirmed, detail{held: held})
 }
 
-func (l *Ledger[P, R]) markRejected(seq uint64, to state, a *detail[R], reject func(position P, id [16]byte) R) {
+func (l *Ledger) markRejected(seq uint64, to state, d detail) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	e := l.window.at(seq)
 	e.state, e.sent = to, true
-	a.reject = reject(e.position, e.id)
-	l.details[seq] = a
+	l.details[seq] = d
 	l.settle(1)
 }
 
-func (l *Ledger[P, R]) settle(n int) {
+// Find returns the position and the uuid of an event that is not settled yet.
+func (l *Ledger) Find(seq uint64) (position event.Position, id [16]byte) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	e := l.window.at(seq)
+	return e.position, e.id
+}
+
+func (l *Ledger) settle(n int) {
 	l.pending -= n
 	l.settled += n
 }
 
-// Rejected is a rejected event and its number, counted from the front.
-type Rejected[R any] struct {
-	Number int
-	Reject R
-}
-
-// Front returns how many events at the front can be committed, and the rejected ones among them. It
+// Front returns how many events at the front can be committed, and the numbers of the rejected ones, counted from the front. It
 // counts whole, settled records only. Until the service has accepted an event, a rejected or unnamed
 // event waits as long as other events may still be accepted: a server that accepts nothing may not
 // be the service.
-func (l *Ledger[P, R]) Front() (n int, rejects []Rejected[R]) {
+func (l *Ledger) Front() (n int, rejects []int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for i := 0; i < l.window.len() && l.concluded == nil; i++ {
@@ -260,14 +261,14 @@ func (l *Ledger[P, R]) Front() (n int, rejects []Rejected[R]) {
 	for i := range n {
 		seq := l.window.first + uint64(i)
 		if e := l.window.at(seq); e.state == rejected || e.isLateReject() {
-			rejects = append(rejects, Rejected[R]{i, l.details[seq].reject})
+			rejects = append(rejects, i)
 		}
 	}
 	return n, rejects
 }
 
 // WholeBefore returns how many of the first events, up to a number, form whole records.
-func (l *Ledger[P, R]) WholeBefore(number int) (n int) {
+func (l *Ledger) WholeBefore(number int) (n int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for i := range number {
@@ -279,7 +280,7 @@ func (l *Ledger[P, R]) WholeBefore(number int) (n int) {
 }
 
 // Commit counts n events at the front and removes them. It returns the bytes held for them.
-func (l *Ledger[P, R]) Commit(n int) (held int) {
+func (l *Ledger) Commit(n int) (held int) {
 	const step = 4096 // release the lock in between
 	for n > 0 {
 		now := min(n, step)
@@ -289,13 +290,12 @@ func (l *Ledger[P, R]) Commit(n int) (held int) {
 	return held
 }
 
-func (l *Ledger[P, R]) commit(n int) (held int) {
+func (l *Ledger) commit(n int) (held int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.concluded != nil {
 		return 0
 	}
-	var none P
 	for i := range n { // a loop of its own, so that its accesses to memory overlap
 		l.compare(l.window.at(l.window.first + uint64(i)))
 	}
@@ -303,56 +303,55 @@ func (l *Ledger[P, R]) commit(n int) (held int) {
 		seq := l.window.first
 		e := l.window.pop()
 		held += e.held
-		var reason string
-		if a := l.details[seq]; a != nil {
-			reason = a.reason
-			held += a.held
+		d, has := l.details[seq]
+		if has {
+			held += d.held
 			delete(l.details, seq)
 		}
-		if t := &l.books.totals; e.position != none {
-			if t.First == none {
+		if t := &l.books.totals; !e.position.IsZero() {
+			if t.First.IsZero() {
 				t.First = e.position
 			}
 			if t.Last = e.position; e.ends {
 				l.position = e.position
 			}
 		}
-		l.books.count(&e, reason)
+		l.books.count(&e, d.reason)
 	}
 	l.settled -= n
 	return held
 }
 
 // compare compares an event with the first event of its uuid.
-func (l *Ledger[P, R]) compare(e *entry[P]) {
+func (l *Ledger) compare(e *entry) {
 	if e.word != 0 {
 		e.isConflict, e.isReuse = e.word.Compare(l.recent.First(e.id, e.word))
 	}
 }
 
 // Next returns the next event's sequence number.
-func (l *Ledger[P, R]) Next() uint64 {
+func (l *Ledger) Next() uint64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.window.next
 }
 
 // First returns the sequence number of the oldest event that is not committed.
-func (l *Ledger[P, R]) First() uint64 {
+func (l *Ledger) First() uint64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.window.first
 }
 
 // Settled returns how many events are settled but not committed.
-func (l *Ledger[P, R]) Settled() int {
+func (l *Ledger) Settled() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.settled
 }
 
 // State returns the committed state.
-func (l *Ledger[P, R]) State() State[P] {
+func (l *Ledger) State() State {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.concluded != nil {
@@ -363,7 +362,7 @@ func (l *Ledger[P, R]) State() State[P] {
 
 // LastState returns the committed state of a run that sends nothing more, with the number of events after it that
 // the service may have.
-func (l *Ledger[P, R]) LastState() State[P] {
+func (l *Ledger) LastState() State {
 	s := l.State()
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -384,14 +383,14 @@ type Counts struct{ Acknowledged, Rejected, Unconfirmed, Skipped int64 }
 func (c Counts) Rejects() int64 { return c.Rejected + c.Unconfirmed }
 
 // Counts returns the committed counts.
-func (l *Ledger[P, R]) Counts() Counts {
+func (l *Ledger) Counts() Counts {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.books.totals.Counts()
 }
 
 // Position returns the position of the newest committed record that has one.
-func (l *Ledger[P, R]) Position() P {
+func (l *Ledger) Position() event.Position {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.position
@@ -404,7 +403,7 @@ type Live struct {
 }
 
 // Live returns the current counts.
-func (l *Ledger[P, R]) Live() Live {
+func (l *Ledger) Live() Live {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	t := &l.books.totals
@@ -415,34 +414,30 @@ func (l *Ledger[P, R]) Live() Live {
 }
 
 // Unsettled is an admitted event that is not settled.
-type Unsettled[P comparable] struct {
+type Unsettled struct {
 	ID       [16]byte
-	Position P
+	Position event.Position
 	Number   int  // in its record, from 0
 	Sent     bool // the service may have it
 }
 
 // Conclude also counts events accepted after a gap, and returns the final state and the unsettled
 // events. A commit after it changes nothing.
-func (l *Ledger[P, R]) Conclude() (State[P], []Unsettled[P]) {
+func (l *Ledger) Conclude() (State, []Unsettled) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	before := l.books.state(l.position)
 	l.concluded = &before
-	var open []Unsettled[P]
+	var open []Unsettled
 	number := 0
 	for seq := l.window.first; seq < l.window.next; seq++ {
 		e := l.window.at(seq)
 		switch e.state {
 		case acknowledged, skipped:
-			var reason string
-			if a := l.details[seq]; a != nil {
-				reason = a.reason
-			}
 			l.compare(e)
-			l.books.count(e, reason)
+			l.books.count(e, l.details[seq].reason)
 		default:
-			open = append(open, Unsettled[P]{e.id, e.position, number, e.sent})
+			open = append(open, Unsettled{e.id, e.position, number, e.sent})
 		}
 		if number++; e.ends {
 			number = 0

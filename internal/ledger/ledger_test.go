@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/hogapi/hogapi/event"
 	"github.com/hogapi/hogapi/internal/uuidsum"
 )
 
@@ -22,40 +23,29 @@ func id(n uint64) (b [16]byte) {
 }
 
 // one returns an event that is a record of its own.
-func one(place int) Event[int] {
-	return Event[int]{Position: place, ID: id(uint64(place)), Name: "a", Time: noon, Held: 1, Begins: true, Ends: true}
+func one(place int) Event {
+	return Event{Position: at(place), ID: id(uint64(place)), Name: "a", Time: noon, Held: 1, Begins: true, Ends: true}
 }
 
-func rejectAt(at string) func(int, [16]byte) string {
-	return func(place int, _ [16]byte) string { return fmt.Sprint(at, place) }
-}
-
-// front returns how many events can be committed, and the rejects among them.
-func front(l *Ledger[int, string]) (n int, rejects []string) {
-	n, found := l.Front()
-	for _, r := range found {
-		rejects = append(rejects, fmt.Sprint(r.Number, " ", r.Reject))
-	}
-	return n, rejects
-}
+func at(place int) event.Position { return event.Position{Key: "f", Offset: int64(place)} }
 
 func TestNothingIsCommittedAcrossAGap(t *testing.T) {
 	t.Parallel()
-	l := New[int, string]()
+	l := New()
 	for place := range 4 {
 		l.Take(one(place + 1))
 	}
 	l.Acknowledge([]uint64{1, 3}, time.Unix(1, 0))
-	n, _ := front(l)
+	n, _ := l.Front()
 	require.Zero(t, n)
 	l.Acknowledge([]uint64{0}, time.Unix(1, 0))
-	n, _ = front(l)
+	n, _ = l.Front()
 	require.Equal(t, 2, n)
 	l.Acknowledge([]uint64{2}, time.Unix(1, 0))
-	n, _ = front(l)
+	n, _ = l.Front()
 	require.Equal(t, 4, n)
 	require.Equal(t, 3, l.Commit(3))
-	require.Equal(t, 3, l.Position())
+	require.Equal(t, at(3), l.Position())
 	require.Equal(t, Counts{Acknowledged: 3}, l.Counts())
 	require.Equal(t, Live{Read: 4, Acknowledged: 4, InFlight: 1}, l.Live())
 	require.Equal(t, 1, l.Settled())
@@ -63,51 +53,51 @@ func TestNothingIsCommittedAcrossAGap(t *testing.T) {
 
 func TestRecordsAreCommittedAsAWhole(t *testing.T) {
 	t.Parallel()
-	l := New[int, string]()
-	l.Take(Event[int]{Position: 1, Begins: true})
-	l.Reject(Event[int]{Position: 1}, "bad", "second of 1")
+	l := New()
+	l.Take(Event{Position: at(1), Begins: true})
+	l.Reject(Event{Position: at(1)}, "bad")
 	l.Acknowledge([]uint64{0}, time.Unix(1, 0))
-	n, rejects := front(l)
+	n, rejects := l.Front()
 	require.Zero(t, n, "more of the record may come")
 	require.Empty(t, rejects)
-	l.Take(Event[int]{Position: 2, Begins: true}) // ends the previous record
-	n, rejects = front(l)
+	l.Take(Event{Position: at(2), Begins: true}) // ends the previous record
+	n, rejects = l.Front()
 	require.Equal(t, 2, n)
-	require.Equal(t, []string{"1 second of 1"}, rejects)
+	require.Equal(t, []int{1}, rejects)
 	require.Zero(t, l.WholeBefore(1), "the reject's record began before it")
 	l.Commit(2)
-	require.Equal(t, 1, l.Position())
+	require.Equal(t, at(1), l.Position())
 	l.End()
 	l.Acknowledge([]uint64{2}, time.Unix(1, 0))
-	n, _ = front(l)
+	n, _ = l.Front()
 	require.Equal(t, 1, n)
 }
 
 // Until the service has accepted an event, a refusal may come from another server.
 func TestRefusalsAreInDoubtUntilSomethingIsAccepted(t *testing.T) {
 	t.Parallel()
-	l := New[int, string]()
+	l := New()
 	l.Take(one(1))
 	l.Take(one(2))
-	l.RejectSent(0, "answer_400", 5, rejectAt("at "))
-	n, _ := front(l)
+	l.RejectSent(0, "answer_400", 5)
+	n, _ := l.Front()
 	require.Zero(t, n)
 	l.Acknowledge([]uint64{1}, time.Unix(1, 0))
-	n, rejects := front(l)
+	n, rejects := l.Front()
 	require.Equal(t, 2, n)
-	require.Equal(t, []string{"0 at 1"}, rejects)
+	require.Equal(t, []int{0}, rejects)
 	require.Equal(t, 7, l.Commit(2), "what was held for the reject too")
 
-	l = New[int, string]()
+	l = New()
 	l.Take(one(1))
-	l.RejectSent(0, "answer_400", 0, rejectAt("at "))
-	n, _ = front(l)
+	l.RejectSent(0, "answer_400", 0)
+	n, _ = l.Front()
 	require.Equal(t, 1, n, "no event is left that it may accept")
 }
 
 func TestConcludeCountsWhatWasAcceptedBehindAGap(t *testing.T) {
 	t.Parallel()
-	l := New[int, string]("odd")
+	l := New("odd")
 	for place := range 5 {
 		e := one(place + 1)
 		e.Warnings, e.Begins, e.Ends = 1, place != 2, place != 1 // the second and the third are one record
@@ -117,18 +107,18 @@ func TestConcludeCountsWhatWasAcceptedBehindAGap(t *testing.T) {
 	l.Acknowledge([]uint64{0, 3}, time.Unix(1, 0))
 	l.Commit(1)
 	l.Sent([]uint64{2})
-	l.RejectSent(4, "answer_400", 0, rejectAt("at "))
+	l.RejectSent(4, "answer_400", 0)
 	state, open := l.Conclude()
-	require.Equal(t, 1, state.Position, "a resumed run begins before the gap")
+	require.Equal(t, at(1), state.Position, "a resumed run begins before the gap")
 	require.EqualValues(t, 2, state.Totals.Acknowledged)
 	require.EqualValues(t, 1, state.Totals.Skipped)
 	require.EqualValues(t, 2, state.Totals.Warnings["odd"])
-	require.Equal(t, []Unsettled[int]{{id(2), 2, 0, false}, {id(3), 3, 1, true}, {id(5), 5, 0, true}}, open, "a reject that nobody was given is not settled")
+	require.Equal(t, []Unsettled{{id(2), at(2), 0, false}, {id(3), at(3), 1, true}, {id(5), at(5), 0, true}}, open, "a reject that nobody was given is not settled")
 }
 
 func TestReasonsAreBounded(t *testing.T) {
 	t.Parallel()
-	l := New[int, string]()
+	l := New()
 	const n = 3 * maxReasons
 	for i := range n {
 		l.Skip(one(i+1), fmt.Sprint("reason ", i))
@@ -141,7 +131,7 @@ func TestReasonsAreBounded(t *testing.T) {
 
 // modelEvent is an event in the model.
 type modelEvent struct {
-	Event[int]
+	Event
 
 	state state
 }
@@ -152,7 +142,7 @@ func TestLedgerAgainstAModel(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(100) {
 		random := rand.New(rand.NewPCG(seed, 0))
-		l := New[int, string]("first", "second")
+		l := New("first", "second")
 		var all []modelEvent // since the last resumption: window[0] is all[committed]
 		committed, base := 0, 0
 		place := 0
@@ -161,14 +151,14 @@ func TestLedgerAgainstAModel(t *testing.T) {
 			case k < 4:
 				place++
 				for i, n := 0, 1+random.IntN(3); i < n; i++ {
-					e := modelEvent{Event: Event[int]{
-						Position: place, ID: id(uint64(len(all))), Name: string(rune('a' + random.IntN(3))), Time: noon.AddDate(0, 0, random.IntN(3)),
+					e := modelEvent{Event: Event{
+						Position: at(place), ID: id(uint64(len(all))), Name: string(rune('a' + random.IntN(3))), Time: noon.AddDate(0, 0, random.IntN(3)),
 						Warnings: uint32(random.IntN(4)), Held: random.IntN(100), Begins: i == 0, Ends: i == n-1,
 					}}
 					switch random.IntN(4) {
 					case 0:
 						e.state = rejected
-						l.Reject(e.Event, "bad", fmt.Sprint(len(all)))
+						l.Reject(e.Event, "bad")
 					case 1:
 						e.state = skipped
 						l.Skip(e.Event, "left out")
@@ -182,7 +172,7 @@ func TestLedgerAgainstAModel(t *testing.T) {
 				if e := &all[i]; e.state == pending {
 					if random.IntN(3) == 0 {
 						e.state = rejectedByService
-						l.RejectSent(uint64(i-base), "answer_400", 0, func(int, [16]byte) string { return fmt.Sprint(i) })
+						l.RejectSent(uint64(i-base), "answer_400", 0)
 					} else {
 						e.state = acknowledged
 						l.Acknowledge([]uint64{uint64(i - base)}, time.Unix(1, 0))
@@ -191,7 +181,8 @@ func TestLedgerAgainstAModel(t *testing.T) {
 			case k == 8:
 				n, rejects := l.Front()
 				for _, r := range rejects {
-					require.Equal(t, fmt.Sprint(committed+r.Number), r.Reject, "seed %d", seed)
+					state := all[committed+r].state
+					require.True(t, state == rejected || state == rejectedByService, "seed %d", seed)
 				}
 				held := 0
 				for _, e := range all[committed : committed+n] {
@@ -207,25 +198,25 @@ func TestLedgerAgainstAModel(t *testing.T) {
 			default: // a later run continues from the saved state
 				text, err := json.Marshal(l.State())
 				require.NoError(t, err)
-				var saved State[int]
+				var saved State
 				require.NoError(t, json.Unmarshal(text, &saved))
 				saved.Ahead = new(int64)
-				l, err = Resume[int, string](saved, "first", "second")
+				l, err = Resume(saved, "first", "second")
 				require.NoError(t, err)
-				all, base, place = all[:committed], committed, saved.Position
+				all, base, place = all[:committed], committed, int(saved.Position.Offset)
 				requireCounts(t, l.State(), all)
 			}
 		}
 	}
 }
 
-func requireCounts(t *testing.T, s State[int], all []modelEvent) {
+func requireCounts(t *testing.T, s State, all []modelEvent) {
 	t.Helper()
-	want := Totals[int]{Rejects: map[string]int64{}, Skips: map[string]int64{}, Warnings: map[string]int64{}}
+	want := Totals{Rejects: map[string]int64{}, Skips: map[string]int64{}, Warnings: map[string]int64{}}
 	rows := map[Row]Row{}
 	for _, e := range all {
 		want.Read++
-		if want.First == 0 {
+		if want.First.IsZero() {
 			want.First = e.Position
 		}
 		want.Last = e.Position
@@ -275,7 +266,7 @@ func requireCounts(t *testing.T, s State[int], all []modelEvent) {
 
 func TestStatesThatDoNotAddUpAreRefused(t *testing.T) {
 	t.Parallel()
-	l := New[int, string]()
+	l := New()
 	l.Take(one(1))
 	l.Acknowledge([]uint64{0}, time.Unix(1, 0))
 	l.Commit(1)
@@ -292,20 +283,20 @@ func TestStatesThatDoNotAddUpAreRefused(t *testing.T) {
 		change(state["totals"].(map[string]any), state["table"].(map[string]any))
 		changed, err := json.Marshal(state)
 		require.NoError(t, err)
-		require.Error(t, json.Unmarshal(changed, new(State[int])), name)
+		require.Error(t, json.Unmarshal(changed, new(State)), name)
 	}
-	require.NoError(t, json.Unmarshal(text, new(State[int])))
+	require.NoError(t, json.Unmarshal(text, new(State)))
 }
 
 // Events rejected or skipped on admission are settled at once, and records are found at any
 // position of the window.
 func TestRejectedAndSkippedAreSettled(t *testing.T) {
 	t.Parallel()
-	l := New[int, string]()
+	l := New()
 	for place := range 3 {
 		l.Take(one(place + 1))
 	}
-	l.Reject(one(4), "bad", "4")
+	l.Reject(one(4), "bad")
 	l.Skip(one(5), "internal")
 	require.Equal(t, 2, l.Settled())
 	l.Acknowledge([]uint64{0, 1, 2}, time.Unix(1, 0))
@@ -319,30 +310,29 @@ func TestRejectedAndSkippedAreSettled(t *testing.T) {
 }
 
 func TestUnconfirmedEventsAreCountedApart(t *testing.T) {
-	l := New[int64, string]()
+	l := New()
 	noon, answer := date("2024-01-01T12:00:00Z"), time.Unix(100, 0)
 	var seqs []uint64
-	for i := range int64(3) {
-		seqs = append(seqs, l.Take(Event[int64]{Position: i + 1, ID: [16]byte{0: byte(i + 1), 11: 1, 12: byte(i), 15: 1}, Name: "a", Time: noon, Held: 10, Begins: true, Ends: true}))
+	for i := range 3 {
+		seqs = append(seqs, l.Take(Event{Position: at(i + 1), ID: [16]byte{0: byte(i + 1), 11: 1, 12: byte(i), 15: 1}, Name: "a", Time: noon, Held: 10, Begins: true, Ends: true}))
 	}
-	l.Unconfirm(seqs[0], 5, func(place int64, id [16]byte) string {
-		assert.Equal(t, int64(1), place)
-		assert.Equal(t, [16]byte{0: 1, 11: 1, 15: 1}, id)
-		return "whose fate nobody knows"
-	})
+	position, id := l.Find(seqs[0])
+	assert.Equal(t, at(1), position)
+	assert.Equal(t, [16]byte{0: 1, 11: 1, 15: 1}, id)
+	l.Unconfirm(seqs[0], 5)
 	n, _ := l.Front()
 	require.Zero(t, n, "in doubt, as long as the service has accepted nothing")
 	l.Remark(seqs[1], "odd")
 	l.Acknowledge(seqs[1:2], answer)
 	n, rejects := l.Front()
 	require.Equal(t, 2, n)
-	require.Equal(t, []Rejected[string]{{0, "whose fate nobody knows"}}, rejects)
+	require.Equal(t, []int{0}, rejects)
 	require.Equal(t, 25, l.Commit(n))
 	require.Equal(t, Counts{Acknowledged: 1, Unconfirmed: 1}, l.Counts())
 
 	text, err := json.Marshal(l.State())
 	require.NoError(t, err)
-	var s State[int64]
+	var s State
 	require.NoError(t, json.Unmarshal(text, &s))
 	assert.Equal(t, int64(2), s.Totals.Read)
 	assert.Equal(t, int64(1), s.Totals.Unconfirmed)
@@ -357,9 +347,9 @@ func TestUnconfirmedEventsAreCountedApart(t *testing.T) {
 }
 
 func TestRemarkOfAnEventAfterAGapIsCounted(t *testing.T) {
-	l := New[int64, string]()
-	for i := range int64(2) {
-		l.Take(Event[int64]{Position: i + 1, Name: "a", Begins: true, Ends: true})
+	l := New()
+	for i := range 2 {
+		l.Take(Event{Position: at(i + 1), Name: "a", Begins: true, Ends: true})
 	}
 	l.Remark(1, "odd")
 	l.Acknowledge([]uint64{1}, time.Unix(1, 0))
@@ -380,9 +370,9 @@ func TestOlderTableIsRead(t *testing.T) {
 	require.NoError(t, json.Unmarshal([]byte(`{"grain":0,"rows":[[0,738885,4,2,1]],"names":["a"],"other":[3,1,1]}`), &s))
 	table, err = s.restore(10)
 	require.NoError(t, err)
-	books := newBooks[int](nil)
+	books := newBooks(nil)
 	books.table = table
-	books.count(&entry[int]{state: acknowledged, id: [16]byte{11: 1}, row: table.find("a", date("2024-01-01T00:00:00Z"))}, "")
+	books.count(&entry{state: acknowledged, id: [16]byte{11: 1}, row: table.find("a", date("2024-01-01T00:00:00Z"))}, "")
 	assert.Equal(t, Tally{5, 2, 1, uuidsum.Of([16]byte{11: 1})}, table.list()[0].Tally)
 	require.NoError(t, json.Unmarshal([]byte(`{"grain":0,"rows":[[0,738885,2,0,0,2,7,8]],"names":["a"]}`), &s)) // without hashes
 	table, err = s.restore(10)
@@ -393,24 +383,24 @@ func TestOlderTableIsRead(t *testing.T) {
 // The state of a run that has ended says how many of the next events the service may have. They count as sent again by
 // the next run. A state that does not say it leaves only a lower bound, also in the states after it.
 func TestEventsAheadOfAState(t *testing.T) {
-	l := New[int, string]()
+	l := New()
 	for n := range 5 {
-		l.Take(Event[int]{Position: n + 1, Name: "e", Begins: true, Ends: true})
+		l.Take(Event{Position: at(n + 1), Name: "e", Begins: true, Ends: true})
 	}
 	l.Sent([]uint64{1, 2})
 	l.Acknowledge([]uint64{2, 3}, time.Now()) // after a gap
 	for _, tt := range []struct {
-		state   State[int]
+		state   State
 		resent  int64
 		atLeast bool
 	}{{l.LastState(), 3, false}, {l.State(), 0, true}} {
 		text, err := json.Marshal(tt.state)
 		require.NoError(t, err)
-		var saved State[int]
+		var saved State
 		require.NoError(t, json.Unmarshal(text, &saved))
-		next, err := Resume[int, string](saved)
+		next, err := Resume(saved)
 		require.NoError(t, err)
-		next, err = Resume[int, string](next.LastState())
+		next, err = Resume(next.LastState())
 		require.NoError(t, err)
 		totals := next.State().Totals
 		require.Equal(t, tt.resent, totals.Resent)

@@ -119,7 +119,7 @@ func TestEdgesOfTheDays(t *testing.T) {
 // A row with only events under way is not saved: a receipt counts settled events only.
 func TestRowsWithoutCountsAreNotSaved(t *testing.T) {
 	t.Parallel()
-	l := New[int, string]()
+	l := New()
 	l.Take(one(1))
 	require.Empty(t, l.State().Rows())
 }
@@ -161,13 +161,13 @@ func TestTableIsSaved(t *testing.T) {
 
 // Events taken before a roll-up are counted in the row that replaced theirs.
 func TestEventsInFlightDuringARollUp(t *testing.T) {
-	l := New[int, string]()
+	l := New()
 	var seqs []uint64
 	const n = maxRows + 20
 	for i := range n {
-		e := Event[int]{Position: i + 1, ID: [16]byte{11: 1, 15: 2}, Name: "a", Time: afterDays(i), Begins: true, Ends: true}
+		e := Event{Position: at(i + 1), ID: [16]byte{11: 1, 15: 2}, Name: "a", Time: afterDays(i), Begins: true, Ends: true}
 		if i%10 == 9 {
-			l.Reject(e, "bad", "reject")
+			l.Reject(e, "bad")
 		} else {
 			seqs = append(seqs, l.Take(e))
 		}

@@ -17,7 +17,7 @@ func SavedState(state []byte) (hogapi.Receipt, hogapi.Position, error) {
 		Import, Source string
 		Protocol       hogapi.Protocol
 		Finished       bool
-		State          ledger.State[hogapi.Position]
+		State          ledger.State
 	}
 	err := json.Unmarshal(state, &s)
 	t := s.State.Totals
