@@ -48,6 +48,18 @@ type PlanKey struct {
 	To   any // *string, *bool or *[]string, in the plan
 }
 
+// Take sets the choice or the limit to that of another plan, by a key of the same name.
+func (k PlanKey) Take(from PlanKey) {
+	switch to := k.To.(type) {
+	case *string:
+		*to = *from.To.(*string)
+	case *bool:
+		*to = *from.To.(*bool)
+	case *[]string:
+		*to = *from.To.(*[]string)
+	}
+}
+
 // Keys returns all choices. The first ones, up to until, change the events that a record becomes.
 func (c *Choices) Keys() []PlanKey {
 	return []PlanKey{

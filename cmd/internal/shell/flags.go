@@ -131,20 +131,27 @@ func didYouMean(cmd *cobra.Command, err error) string {
 	if !ok {
 		return ""
 	}
-	wrong := unknown.GetSpecifiedName()
-	names := &cobra.Command{SuggestionsMinimumDistance: 1} // it finds similar names
-	cmd.Flags().VisitAll(func(f *pflag.Flag) {
-		names.AddCommand(&cobra.Command{Use: f.Name, Run: func(*cobra.Command, []string) {}})
-	})
-	found := names.SuggestionsFor(wrong)
-	names.SuggestionsMinimumDistance = 2
-	for _, name := range names.SuggestionsFor(wrong) {
-		if name[0] == wrong[0] && !slices.Contains(found, name) { // not --host for --sort
-			found = append(found, name)
-		}
-	}
+	var names []string
+	cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
+	found := Similar(unknown.GetSpecifiedName(), names)
 	if len(found) == 0 {
 		return ""
 	}
 	return "did you mean --" + strings.Join(found, " or --") + "? Or "
+}
+
+// Similar returns the names that a wrong one may stand for, the nearest first.
+func Similar(wrong string, names []string) []string {
+	all := &cobra.Command{SuggestionsMinimumDistance: 1} // it finds similar names
+	for _, name := range names {
+		all.AddCommand(&cobra.Command{Use: name, Run: func(*cobra.Command, []string) {}})
+	}
+	found := all.SuggestionsFor(wrong)
+	all.SuggestionsMinimumDistance = 2
+	for _, name := range all.SuggestionsFor(wrong) {
+		if wrong != "" && name[0] == wrong[0] && !slices.Contains(found, name) { // not --host for --sort
+			found = append(found, name)
+		}
+	}
+	return found
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -35,6 +36,9 @@ type check struct {
 	report  string
 	list    string // list of the left-out records
 	flags   *pflag.FlagSet
+
+	records map[string]int64 // by file, for a plan; nil: they are not counted
+	before  []*state         // imports of other files of the export, for a plan
 }
 
 func newCheckCommand(a *app) *cobra.Command {
@@ -93,44 +97,12 @@ func (c *check) run(ctx context.Context) error {
 			return err
 		}
 	}
-	c.limits.input = c.in
-	options, err := c.limits.options("check")
+	p, found, checked, err := c.look(ctx, paths)
 	if err != nil {
 		return err
 	}
-	p := page.Check{Files: c.in.Files, Rate: max(0, options.Rate), Limit: c.limits.limits.MaxRejects, At: time.Now(), Version: shell.Version(), Format: c.in.Format, IsMapped: isMapped(c.in.Format)}
-	checked := c.read(ctx, &p, &options, paths)
-	if checked != nil && !isTooMuch(checked) {
-		return checkFault(checked)
-	}
-	if checked != nil {
-		p.Problem = c.tooMany(&p)
-	}
-	c.predictSessions(ctx, &p, options)
-	if err := c.listLeftOut(ctx, &p); err != nil {
+	if err := c.listLeftOut(ctx, p); err != nil {
 		return err
-	}
-	p.Empty = emptyFiles(paths)
-	found, err := c.importsOf(ctx, paths)
-	if err != nil {
-		return checkFault(err)
-	}
-	for _, text := range found.copies {
-		c.Warn(text)
-	}
-	for _, s := range found.begun {
-		p.Begun = append(p.Begun, s.begun())
-	}
-	if len(found.begun) > 0 {
-		p.Fresh, p.Changed, p.Grown = found.fresh, found.changed, found.grown
-	}
-	c.askProject(ctx, &p, found.begun)
-	c.askExports(ctx, &p)
-	c.askGroups(ctx, &p)
-	p.Place = func(at hogapi.Position) string { return placeText(paths, at) }
-	if p.Report.Skipped > 0 {
-		first, _ := takeSample(ctx, &c.in, options) // the pass over the whole files reported any error
-		p.Skipped = first.places()
 	}
 	said, findings := p.Summary()
 	other, advice := "", ""
@@ -139,10 +111,21 @@ func (c *check) run(ctx context.Context) error {
 			advice = "The files look like --format " + other + ". "
 		}
 	}
-	p.Next = c.next(&p, paths, found, said.Level == pages.Bad, other)
-	if err := c.writeReport(reportAt(c.report, "check"), paths, p.Write, checkJSON{p.Report, p.Exports}, func(w io.Writer) { checkTable(w, &p) }); err != nil {
+	p.Next = c.next(p, paths, found, said.Level == pages.Bad, other)
+	if err := c.writeReport(reportAt(c.report, "check"), paths, p.Write, checkJSON{p.Report, p.Exports}, func(w io.Writer) { checkTable(w, p) }); err != nil {
 		return err
 	}
+	if err := c.judge(p, checked, advice); err != nil {
+		return err
+	}
+	if said.Level == pages.Bad { // the worst finding comes first
+		return &shell.Fault{Code: shell.CodeRejects, Text: "not ready to import: " + findings[0].Title, Todo: findings[0].Text}
+	}
+	return nil
+}
+
+// judge refuses files of which too much would be rejected, or nothing sent.
+func (c *check) judge(p *page.Check, checked error, advice string) error {
 	if checked != nil {
 		todo := advice + "Correct " + c.in.readBy() + ", or the files"
 		if p.Report.Good > 0 {
@@ -158,10 +141,47 @@ func (c *check) run(ctx context.Context) error {
 			Text: fmt.Sprintf("no event would be sent: the files have %s; rejected: %s, left out: %s", counted(r.Read, "record"), pages.Count(r.Rejected), pages.Count(r.Skipped)),
 			Todo: advice + "Are they the right files, and is it the right " + c.in.readBy() + "?"}
 	}
-	if said.Level == pages.Bad { // the worst finding comes first
-		return &shell.Fault{Code: shell.CodeRejects, Text: "not ready to import: " + findings[0].Title, Todo: findings[0].Text}
-	}
 	return nil
+}
+
+// look reads all files. Too many rejects are no error: they are in checked.
+func (c *check) look(ctx context.Context, paths []string) (p *page.Check, found settled, checked, err error) {
+	c.limits.input = c.in
+	options, err := c.limits.options("check")
+	if err != nil {
+		return nil, found, nil, err
+	}
+	p = &page.Check{Files: c.in.Files, Rate: max(0, options.Rate), Limit: c.limits.limits.MaxRejects, At: time.Now(), Version: shell.Version(), Format: c.in.Format, IsMapped: isMapped(c.in.Format)}
+	checked = c.read(ctx, p, &options, paths)
+	if checked != nil && !isTooMuch(checked) {
+		return nil, found, nil, checkFault(checked)
+	}
+	if checked != nil {
+		p.Problem = c.tooMany(p)
+	}
+	c.predictSessions(ctx, p, options)
+	p.Empty = emptyFiles(paths)
+	if found, err = c.importsOf(ctx, paths); err != nil {
+		return nil, found, nil, checkFault(err)
+	}
+	for _, text := range found.copies {
+		c.Warn(text)
+	}
+	for _, s := range found.begun {
+		p.Begun = append(p.Begun, s.begun())
+	}
+	if len(found.begun) > 0 {
+		p.Fresh, p.Changed, p.Grown = found.fresh, found.changed, found.grown
+	}
+	c.askProject(ctx, p, slices.Concat(found.begun, c.before))
+	c.askExports(ctx, p)
+	c.askGroups(ctx, p)
+	p.Place = func(at hogapi.Position) string { return placeText(paths, at) }
+	if p.Report.Skipped > 0 {
+		first, _ := takeSample(ctx, &c.in, options) // the pass over the whole files reported any error
+		p.Skipped = first.places()
+	}
+	return p, found, checked, nil
 }
 
 func (c *check) read(ctx context.Context, p *page.Check, options *history.Options, paths []string) error {
@@ -191,7 +211,7 @@ func (c *check) read(ctx context.Context, p *page.Check, options *history.Option
 	ctx = survey.Watched(ctx, hints.see)
 	if format.Convert == nil { // lines that are events
 		meter.Phase("checking the files")
-		source := walked{c.in.files(nil), func(events iter.Seq2[hogapi.Event, error], yield func(hogapi.Event, error) bool) {
+		source := walked{c.counted(c.in.files(nil), paths), func(events iter.Seq2[hogapi.Event, error], yield func(hogapi.Event, error) bool) {
 			for ev, err := range events {
 				if err == nil && !ev.Timestamp.IsZero() {
 					p.Sessions.Add(&ev, hasSession(&ev))
@@ -226,7 +246,7 @@ func (c *check) read(ctx context.Context, p *page.Check, options *history.Option
 		return events, err
 	}
 	format.CheckColumns = hints.columns(format.CheckColumns)
-	source := func(format history.Format) history.Source { return c.in.open(format, paths) }
+	source := func(format history.Format) history.Source { return c.counted(c.in.open(format, paths), paths) }
 	o := &formats.CheckOptions{Import: options, Source: source, Zone: zone, Web: &formats.WebAnalyticsOptions{}}
 	if c.in.Format != "posthog" {
 		o.Links = c.in.linksOptions()

@@ -206,7 +206,7 @@ func (c *check) nextOf(found settled, run string) (steps []shell.Step) {
 		if is != isComplete && is != isRunning && is != isWaiting {
 			steps = append(steps, shell.Step{
 				Text:    "Continue the import. Its flags are kept, except for --max-rejects and --rate: give these two again.",
-				Command: "hogimport run --state " + shell.Quoted(s.dir) + shell.Given(c.flags, "host", "rate", "max-rejects"),
+				Command: "hogimport run " + s.named() + shell.Given(c.flags, "host") + s.limitsOf(c.flags),
 			})
 		}
 		if !isVerified {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/hogapi/hogapi/cmd/hogimport/internal/page"
 	pages "github.com/hogapi/hogapi/cmd/internal/page"
+	"github.com/hogapi/hogapi/cmd/internal/shell"
 	"github.com/hogapi/hogapi/cmd/internal/term"
 )
 
@@ -67,7 +68,11 @@ func checkTable(w io.Writer, p *page.Check) {
 	if p.Read != "" {
 		fmt.Fprintf(w, "\n%s\n", p.Read)
 	}
-	for i, step := range p.Next {
+	nextSteps(w, p.Next)
+}
+
+func nextSteps(w io.Writer, steps []shell.Step) {
+	for i, step := range steps {
 		if i == 0 {
 			fmt.Fprintln(w, "\nWhat to do next:")
 		}

@@ -62,6 +62,9 @@ func (e *importError) Unwrap() error { return e.err }
 
 func (e *importError) fault() *shell.Fault {
 	f := *e.explained()
+	if e.state.kept.Plan != "" {
+		f.Todo = keyed(f.Todo)
+	}
 	if strings.Contains(f.Todo, "same command") && isStarted(e.state.dir) && !strings.HasPrefix(e.state.kept.ID, trialPrefix) {
 		f.Next = append(slices.Clone(f.Next), shell.Step{Command: e.state.again()})
 	}
@@ -80,7 +83,7 @@ func (e *importError) explained() *shell.Fault {
 			f.Todo = "Nothing was sent: correct " + e.state.kept.Input.readBy() + " and run again"
 			if begun {
 				f.Todo = fmt.Sprintf("The rejects are in %s, each with its reason. If the rest is right, run the same command with a higher --max-rejects, then "+
-					"hogimport fix --state %s. If the sent events are wrong too, see hogimport undo", e.state.rejects(), shell.Quoted(e.state.dir))
+					"hogimport fix %s. If the sent events are wrong too, see hogimport undo", e.state.rejects(), e.state.named())
 			}
 		}
 		if f.Code == shell.CodeStopped || begun {

@@ -24,7 +24,9 @@ is corrected as the file has it, or as an object of its columns.
 
 Each event keeps its uuid, so a corrected event is the same event. Records that
 are rejected again are in a reject file of their own: run fix again with a
-better mapping. Flags that are not given are those of the import.`
+better mapping. Flags that are not given are those of the import.
+
+With a PLAN the mapping is corrected there: change keys such as zone or map.`
 
 const fixExample = `  hogimport fix --state hogimport-state/export --zone US/Pacific
   hogimport fix --state hogimport-state/actions \
@@ -34,8 +36,13 @@ const fixExample = `  hogimport fix --state hogimport-state/export --zone US/Pac
 func newFixCommand(a *app) *cobra.Command {
 	r := &runFlags{}
 	cmd := &cobra.Command{
-		Use: "fix", Short: "Import the rejects of an import, corrected", Long: fixHelp, Example: fixExample, Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return a.fix(cmd, r) },
+		Use: "fix [PLAN]", Short: "Import the rejects of an import, corrected", Long: fixHelp, Example: fixExample, Args: onlyPlan,
+		RunE: func(cmd *cobra.Command, args []string) (err error) {
+			if _, r.plan, err = planned(args, cmd.Flags(), &r.state); err != nil {
+				return err
+			}
+			return a.fix(cmd, r)
+		},
 	}
 	r.bind(cmd)
 	r.input.bind(cmd)
@@ -59,16 +66,8 @@ func (in *input) correct(given *input, flags *pflag.FlagSet) {
 	isOfFile := map[string][]string{"map": {mapFileFlag}, renameFlag: {editFileFlag}, dropFlag: {editFileFlag}, propertyFlag: {editFileFlag}}
 	by := given.Keys()
 	for i, key := range in.Keys() {
-		if !slices.ContainsFunc(append(isOfFile[key.Name], key.Name), flags.Changed) {
-			continue
-		}
-		switch to := key.To.(type) {
-		case *string:
-			*to = *by[i].To.(*string)
-		case *bool:
-			*to = *by[i].To.(*bool)
-		case *[]string:
-			*to = *by[i].To.(*[]string)
+		if slices.ContainsFunc(append(isOfFile[key.Name], key.Name), flags.Changed) {
+			key.Take(by[i])
 		}
 	}
 }
@@ -97,6 +96,12 @@ func (a *app) fix(cmd *cobra.Command, r *runFlags) error {
 	}
 	corrected := of.kept.Input
 	corrected.correct(&r.input, cmd.Flags())
+	if r.plan != nil {
+		if err := r.plan.check(); err != nil {
+			return err
+		}
+		corrected.Choices = *r.plan.choices()
+	}
 	corrected.unorder()
 	if err := corrected.checkFormat(ctx); err != nil {
 		return err
@@ -138,6 +143,7 @@ func (a *app) fix(cmd *cobra.Command, r *runFlags) error {
 		}
 	}
 	s.kept.More = corrections(r.flags) + r.again()
+	s.kept.Plan = of.kept.Plan
 	if err := s.save(); err != nil {
 		return err
 	}
@@ -212,7 +218,7 @@ func (s *state) again() string {
 	if s.kept.Rejects != "" {
 		command = "fix"
 	}
-	return "hogimport " + command + " --state " + shell.Quoted(s.folder()) + s.kept.More
+	return "hogimport " + command + " " + s.named() + s.kept.More
 }
 
 func (s *state) lastFix() *state {

@@ -18,6 +18,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/klauspost/compress/zstd"
+	"github.com/spf13/cobra"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -162,12 +163,9 @@ func TestTheFormatIsGuessedForAdvice(t *testing.T) {
 // A setting that nobody compares would be changed on the way of an import.
 func TestEachSettingOfTheFilesIsCompared(t *testing.T) {
 	t.Parallel()
-	for i := range reflect.TypeFor[input]().NumField() {
-		if !reflect.TypeFor[input]().Field(i).IsExported() { // no flag
-			continue
-		}
+	for i := range reflect.TypeFor[history.Choices]().NumField() {
 		var in input
-		field := reflect.ValueOf(&in).Elem().Field(i)
+		field := reflect.ValueOf(&in.Choices).Elem().Field(i)
 		switch field.Kind() {
 		case reflect.Bool:
 			field.SetBool(true)
@@ -176,9 +174,9 @@ func TestEachSettingOfTheFilesIsCompared(t *testing.T) {
 		default:
 			field.Set(reflect.ValueOf([]string{"x"}))
 		}
-		name := reflect.TypeFor[input]().Field(i).Name
-		assert.Equal(t, name == "Files", (&input{}).differences(&in) == "", name)
+		assert.NotEmpty(t, (&input{}).differences(&in), reflect.TypeFor[history.Choices]().Field(i).Name)
 	}
+	assert.Empty(t, (&input{}).differences(&input{Files: []string{"x"}}))
 }
 
 // GA4 moves the events of an intraday table to the table of the day: with both, purchases count twice.
@@ -725,5 +723,25 @@ func TestTablesAreRecognized(t *testing.T) {
 			in.Files = []string{path}
 			require.NoError(t, in.check(t.Context()), "%s: it was said how to read it", tt.name)
 		}
+	}
+}
+
+// Each flag of fix that says how records are read takes the place of what the import was begun with.
+func TestFixTakesEachOfItsFlags(t *testing.T) {
+	t.Parallel()
+	for _, key := range new(history.Choices).Keys() {
+		r, in := &runFlags{}, input{}
+		cmd := &cobra.Command{}
+		r.input.bind(cmd)
+		if cmd.Flags().Lookup(key.Name) == nil { // such as --sort, which a fix does not have
+			continue
+		}
+		value := "x"
+		if _, isBool := key.To.(*bool); isBool {
+			value = "true"
+		}
+		require.NoError(t, cmd.Flags().Set(key.Name, value))
+		in.correct(&r.input, cmd.Flags())
+		assert.Equal(t, "--"+key.Name, (&input{}).differences(&in))
 	}
 }

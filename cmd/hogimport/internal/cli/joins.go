@@ -1,7 +1,9 @@
 package cli
 
 import (
+	"context"
 	"fmt"
+	"iter"
 	"math"
 	"slices"
 	"strconv"
@@ -9,7 +11,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/cmd/internal/shell"
+	"github.com/hogapi/hogapi/event"
 	"github.com/hogapi/hogapi/formats"
 	"github.com/hogapi/hogapi/history"
 )
@@ -107,4 +111,61 @@ func (in *input) withoutMerges(source history.Source) history.Source {
 		return source
 	}
 	return formats.WithoutMerges(source)
+}
+
+// linkSource yields the pairs of ids that --links joins first. At its end it has the number of pairs, and the
+// number of pairs that join ids, which is -1 if an earlier run has read the first pairs.
+type linkSource struct {
+	history.Source
+	begun func()
+	found func(formats.LinksReport)
+	ended func(all, joined int64)
+}
+
+// Unwrap returns the source.
+func (l *linkSource) Unwrap() history.Source { return l.Source }
+
+// Events implements history.Source.
+func (l *linkSource) Events(ctx context.Context, after hogapi.Position) iter.Seq2[hogapi.Event, error] {
+	return func(yield func(hogapi.Event, error) bool) {
+		if l.begun != nil {
+			l.begun()
+		}
+		all, joined := after.Offset, int64(0) // the offset of a link is its number
+		for ev, err := range l.Source.Events(ctx, after) {
+			if err == nil {
+				all = ev.Position.Offset
+			}
+			if err == nil && !ev.Timestamp.IsZero() { // else it is a device with two users, which is left out
+				joined++
+			}
+			if !yield(ev, err) || err != nil {
+				return
+			}
+		}
+		if !after.IsZero() {
+			joined = -1
+		}
+		if l.ended != nil {
+			l.ended(all, joined)
+		}
+	}
+}
+
+// links reports whether an import has links, how many were read, and how many were acknowledged: 0
+// if that is not known.
+func (s *state) links(r hogapi.Receipt) (has bool, read, acknowledged int64) {
+	all := s.kept.Links
+	switch {
+	case !s.kept.Input.Links:
+		return false, 0, 0
+	case all == 0: // there are no links, or the run was killed before it saved their number
+		return slices.ContainsFunc(r.Days, func(d event.DayCount) bool { return d.Event == "$identify" }), 0, 0
+	case !r.Finished:
+		return true, 0, 0
+	case r.Rejected+r.Unconfirmed > 0: // some may be links
+		return true, all, 0
+	}
+	joined := all - r.Skips[formats.SkipSharedDevice] - r.Skips[formats.SkipUserDevice] - r.Skips[formats.SkipPlaceholder] - r.Skips[formats.SkipRepeated]
+	return joined > 0, all, joined
 }

@@ -56,7 +56,7 @@ func Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 func newRoot(a *app) *cobra.Command {
 	root := a.Root("Move the history of another analytics tool to PostHog", longHelp+"\n\n"+exitHelp, rootExample)
 	root.AddCommand(newFetchCommand(a), newRunCommand(a), newStatusCommand(a), newFixCommand(a), newFormatsCommand(a),
-		newCheckCommand(a), newVerifyCommand(a), newUndoCommand(a), newTrialCommand(a))
+		newCheckCommand(a), newPlanCommand(a), newVerifyCommand(a), newUndoCommand(a), newTrialCommand(a))
 	shell.Complete(root, map[string][]string{
 		"format": slices.Sorted(maps.Keys(vendors)), "set-policy": {"keep", "set-once", "strip"}, "protocol": {"auto", "v1", "batch"},
 		"host": {"us", "eu"}, "rate": {"1000", "none"}, "max-rejects": {"1%", "none"},

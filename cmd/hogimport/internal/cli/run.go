@@ -40,9 +40,13 @@ crash or a kill, the same command continues; no event is lost, and an event that
 is sent twice is stored once. After Ctrl-C it finishes the requests under way;
 press it again to stop at once.
 
-It asks before it sends, on a terminal. Without one, --yes is required.`
+It asks before it sends, on a terminal. Without one, --yes is required.
+
+With a PLAN of hogimport plan it does what the plan says, and refuses it if it
+no longer fits the files, the project or the import.`
 
 const runExample = `  export POSTHOG_PROJECT_API_KEY=phc_…
+  hogimport run migration.yaml
   hogimport run --host eu --format mixpanel export/*.jsonl.gz
   hogimport run --host us --format amplitude --sort --links export.zip
   hogimport run --host us events.jsonl --max-rejects 5% --yes
@@ -52,21 +56,28 @@ const runExample = `  export POSTHOG_PROJECT_API_KEY=phc_…
 func newRunCommand(a *app) *cobra.Command {
 	r := &runFlags{}
 	cmd := &cobra.Command{
-		Use: "run FILES…", Short: "Import files, resumably", Long: runHelp, Example: runExample,
+		Use: "run PLAN or FILES…", Short: "Import files, resumably", Long: runHelp, Example: runExample,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			r.input.Files = args
-			return a.run(cmd.Context(), r)
+			plan, err := planOf(args, cmd.Flags())
+			if err != nil {
+				return err
+			}
+			if plan == nil {
+				return a.run(cmd.Context(), r)
+			}
+			r.follow(plan)
+			if err := a.obey(cmd.Context(), r); err != nil {
+				return err
+			}
+			return withKeys(a.run(cmd.Context(), r))
 		},
 	}
 	r.bind(cmd)
 	r.input.bind(cmd)
 	r.input.bindHeader(cmd)
 	r.input.bindUntil(cmd)
-	f := cmd.Flags()
-	f.BoolVar(&r.input.Sort, "sort", false, "sort all events by time first, in the state folder: takes up to four times the unpacked size on disk;\nso by default for posthog: --sort=false where the files are sorted already")
-	f.BoolVar(&r.input.Links, "links", false, "first join the ids that each person had before and after the login;\nso by default for segment and rudderstack")
-	r.input.bindLinks(cmd)
-	r.input.bindSessions(cmd)
+	r.input.bindOrder(cmd)
 	r.project.bindKey(cmd)
 	r.project.bindMoved(cmd)
 	return cmd
@@ -76,14 +87,20 @@ func newRunCommand(a *app) *cobra.Command {
 func (r *runFlags) bind(cmd *cobra.Command) {
 	f := cmd.Flags()
 	r.flags = f
+	r.bindLimits(cmd)
+	f.StringVar(&r.metrics, "metrics", "", "serve the numbers of the run for Prometheus at an `ADDRESS`, such as :9464, which only this machine can reach")
+	f.BoolVar(&r.isAgreed, "yes", false, "begin without a question; required where there is no terminal.\nLocal times of Mixpanel then need --zone")
+}
+
+// bindLimits adds the flags that a plan keeps.
+func (r *runFlags) bindLimits(cmd *cobra.Command) {
+	f := cmd.Flags()
 	f.StringVar(&r.state, "state", "", "the `FOLDER` that keeps the import's position and rejects; default: hogimport-state/NAME, named after the files")
 	f.StringVar(&r.importID, "import-id", "", "the import's `NAME` in the project ($import_job_id); default: derived from the files")
 	f.StringVar(&r.limits.MaxRejects, "max-rejects", "1%", "stop when more is rejected: a `NUMBER`, a share such as 5%, or none for no limit; records that are left out do not count")
 	f.StringVar(&r.limits.Rate, "rate", "1000", "the most `EVENTS` per second, or none for no limit")
 	f.StringVar(&r.limits.Protocol, "protocol", "auto", "how events are sent, a `PROTOCOL`: auto, v1 or batch")
 	f.StringVar(&r.limits.MaxOutage, "max-outage", "15m", "stop when requests have failed for this `TIME`")
-	f.StringVar(&r.metrics, "metrics", "", "serve the numbers of the run for Prometheus at an `ADDRESS`, such as :9464, which only this machine can reach")
-	f.BoolVar(&r.isAgreed, "yes", false, "begin without a question; required where there is no terminal.\nLocal times of Mixpanel then need --zone")
 }
 
 // again returns the flags with which a run continues, after the flags of the state. It never returns a key.
@@ -128,7 +145,10 @@ func (a *app) run(ctx context.Context, r *runFlags) error {
 			return err
 		}
 	}
-	s.kept.More = r.again()
+	s.kept.More, s.kept.Plan = r.again(), ""
+	if r.plan != nil {
+		s.kept.Plan = absolute(r.plan.path)
+	}
 	read, err := s.keepFiles(ctx)
 	if err != nil {
 		return err
@@ -173,10 +193,10 @@ func (a *app) openRun(ctx context.Context, r *runFlags) (s *state, isNew bool, e
 	if err := r.input.check(ctx); err != nil {
 		return nil, false, err
 	}
-	if r.input.joinsByDefault() && !r.flags.Changed("links") {
+	if r.input.joinsByDefault() && !r.isGiven("links") {
 		r.input.Links = true
 	}
-	if r.input.sortsByDefault() && !r.flags.Changed("sort") {
+	if r.input.sortsByDefault() && !r.isGiven("sort") {
 		r.input.Sort = true
 	}
 	asked := r.input
@@ -203,7 +223,7 @@ func (a *app) openRun(ctx context.Context, r *runFlags) (s *state, isNew bool, e
 	if _, err := s.read("import.json", &s.kept); err != nil {
 		return nil, false, err
 	}
-	if asked.sortsByDefault() && !r.flags.Changed("sort") && !s.hasSentNothing() {
+	if asked.sortsByDefault() && !r.isGiven("sort") && !s.hasSentNothing() {
 		asked.Sort = s.kept.Input.Sort // of an earlier release, or with --sort=false
 	}
 	names := s.kept.Input.differences(&asked)

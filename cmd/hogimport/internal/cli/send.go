@@ -4,14 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"iter"
 	"maps"
 	"os"
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/hogapi/hogapi"
@@ -243,52 +240,6 @@ func (w *watcher) keep(change func(*kept)) {
 	_ = w.state.save() // only for display: a full disk stops the import by its checkpoint
 }
 
-// metrics are the numbers of a run, which Prometheus reads.
-type metrics struct {
-	*shell.Metrics
-
-	id    string
-	stats atomic.Pointer[hogapi.Stats]
-}
-
-func serveMetrics(ctx context.Context, address, id string) (m *metrics, err error) {
-	m = &metrics{id: id}
-	m.set(hogapi.Stats{})
-	m.Metrics, err = shell.ServeMetrics(ctx, address, m.write)
-	return m, err
-}
-
-func (m *metrics) set(s hogapi.Stats) { m.stats.Store(&s) }
-
-func (m *metrics) write(w io.Writer) {
-	s := m.stats.Load()
-	label := fmt.Sprintf("{import=%q}", m.id)
-	put := func(name, kind, help string, value any) {
-		fmt.Fprintf(w, "# HELP hogimport_%s %s\n# TYPE hogimport_%s %s\nhogimport_%s%s %v\n", name, help, name, kind, name, label, value)
-	}
-	const gauge, counter = "gauge", "counter"
-	put("records_read", gauge, "Records read, by all runs.", s.Read)
-	put("records_acknowledged", gauge, "Records that the service has taken, by all runs.", s.Acknowledged)
-	put("records_rejected", gauge, "Records in the reject file, by all runs.", s.Rejected)
-	put("records_unconfirmed", gauge, "Records that no answer speaks of, by all runs.", s.Unconfirmed)
-	put("records_skipped", gauge, "Records left out on purpose, by all runs.", s.Skipped)
-	put("records_pending", gauge, "Records read and not yet settled.", s.Pending)
-	put("records_expected", gauge, "About how many records there are; 0: not known.", s.Total)
-	put("resent_total", counter, "Events in requests that repeat one.", s.Resent)
-	put("requests_total", counter, "Requests of this run, each try.", s.Requests)
-	put("sent_bytes_total", counter, "Bytes of all requests of this run, as sent.", s.WireBytes)
-	put("throttled_seconds_total", counter, "Time for which the service asked this run to wait.", s.Throttled.Seconds())
-	put("failing_since_seconds", gauge, "Unix time since which nothing gets through; 0: answers are good.", unixOrZero(s.FailingSince))
-	put("last_progress_seconds", gauge, "Unix time of the newest acknowledgement; 0: none yet.", unixOrZero(s.LastProgress))
-}
-
-func unixOrZero(t time.Time) int64 {
-	if t.IsZero() {
-		return 0
-	}
-	return t.Unix()
-}
-
 // resultText returns the result of a complete import. The last line is about its rejects.
 func resultText(s *state, r hogapi.Receipt) string {
 	var b strings.Builder
@@ -323,14 +274,14 @@ func resultText(s *state, r hogapi.Receipt) string {
 	if _, err := os.Stat(s.file("sorted")); err == nil {
 		fmt.Fprintln(&b, term.Flow("Remove "+term.Line(s.file("sorted"))+" once it is verified: it holds the sorted events."))
 	}
-	fmt.Fprintf(&b, "%s\n  hogimport verify --state %s\n",
-		term.Flow("Check that all of it is there, now, and again in a few hours if events are still arriving:"), shell.Quoted(s.dir))
+	fmt.Fprintf(&b, "%s\n  hogimport verify %s\n",
+		term.Flow("Check that all of it is there, now, and again in a few hours if events are still arriving:"), s.named())
 	if r.Skipped > 0 {
 		fmt.Fprintf(&b, "Left out: %s, which --max-rejects does not count\n", progress.Number(r.Skipped))
 	}
 	if n := r.Rejected + r.Unconfirmed; n > 0 {
-		fmt.Fprintf(&b, "The rejects, each with its reason, are in %s\nRejected: %s; to correct them: hogimport fix --state %s\n",
-			term.Line(s.rejects()), progress.Number(n), shell.Quoted(s.folder()))
+		fmt.Fprintf(&b, "The rejects, each with its reason, are in %s\nRejected: %s; to correct them: hogimport fix %s\n",
+			term.Line(s.rejects()), progress.Number(n), s.named())
 	}
 	return b.String()
 }
@@ -374,61 +325,4 @@ func (s *state) account(r hogapi.Receipt) string {
 		return fmt.Sprintf("%s acknowledged; %s of %s %s", text, n, of, word)
 	}
 	return fmt.Sprintf("%s acknowledged; of %s %s", text, of, strings.Join(parts, ", "))
-}
-
-// linkSource yields the pairs of ids that --links joins first. At its end it has the number of pairs, and the
-// number of pairs that join ids, which is -1 if an earlier run has read the first pairs.
-type linkSource struct {
-	history.Source
-	begun func()
-	found func(formats.LinksReport)
-	ended func(all, joined int64)
-}
-
-// Unwrap returns the source.
-func (l *linkSource) Unwrap() history.Source { return l.Source }
-
-// Events implements history.Source.
-func (l *linkSource) Events(ctx context.Context, after hogapi.Position) iter.Seq2[hogapi.Event, error] {
-	return func(yield func(hogapi.Event, error) bool) {
-		if l.begun != nil {
-			l.begun()
-		}
-		all, joined := after.Offset, int64(0) // the offset of a link is its number
-		for ev, err := range l.Source.Events(ctx, after) {
-			if err == nil {
-				all = ev.Position.Offset
-			}
-			if err == nil && !ev.Timestamp.IsZero() { // else it is a device with two users, which is left out
-				joined++
-			}
-			if !yield(ev, err) || err != nil {
-				return
-			}
-		}
-		if !after.IsZero() {
-			joined = -1
-		}
-		if l.ended != nil {
-			l.ended(all, joined)
-		}
-	}
-}
-
-// links reports whether an import has links, how many were read, and how many were acknowledged: 0
-// if that is not known.
-func (s *state) links(r hogapi.Receipt) (has bool, read, acknowledged int64) {
-	all := s.kept.Links
-	switch {
-	case !s.kept.Input.Links:
-		return false, 0, 0
-	case all == 0: // there are no links, or the run was killed before it saved their number
-		return slices.ContainsFunc(r.Days, func(d event.DayCount) bool { return d.Event == "$identify" }), 0, 0
-	case !r.Finished:
-		return true, 0, 0
-	case r.Rejected+r.Unconfirmed > 0: // some may be links
-		return true, all, 0
-	}
-	joined := all - r.Skips[formats.SkipSharedDevice] - r.Skips[formats.SkipUserDevice] - r.Skips[formats.SkipPlaceholder] - r.Skips[formats.SkipRepeated]
-	return joined > 0, all, joined
 }

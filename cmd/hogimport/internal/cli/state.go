@@ -47,6 +47,7 @@ type kept struct {
 
 	Files []knownFile `json:"files,omitempty"` // the files of Input
 	More  string      `json:"more,omitempty"`  // flags of the last run that Input does not have, as they are typed
+	Plan  string      `json:"plan,omitempty"`  // the file of the plan of the last run
 
 	Memory string `json:"memory,omitempty"` // --memory of the last run that had it
 

@@ -13,7 +13,6 @@ import (
 
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/cmd/internal/progress"
-	"github.com/hogapi/hogapi/cmd/internal/shell"
 	"github.com/hogapi/hogapi/cmd/internal/term"
 	"github.com/hogapi/hogapi/internal/durable"
 )
@@ -24,9 +23,14 @@ run while an import is under way.`
 func newStatusCommand(a *app) *cobra.Command {
 	var dir string
 	cmd := &cobra.Command{
-		Use: "status", Short: "Show how far imports are", Long: statusHelp, Args: cobra.NoArgs,
-		Example: "  hogimport status\n  hogimport status --state hogimport-state/export --json",
-		RunE:    func(*cobra.Command, []string) error { return a.status(dir) },
+		Use: "status [PLAN]", Short: "Show how far imports are", Long: statusHelp, Args: onlyPlan,
+		Example: "  hogimport status\n  hogimport status migration.yaml\n  hogimport status --state hogimport-state/export --json",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if _, _, err := planned(args, cmd.Flags(), &dir); err != nil {
+				return err
+			}
+			return a.status(dir)
+		},
 	}
 	cmd.Flags().StringVar(&dir, "state", "", "the state `FOLDER` of one import; default: all below hogimport-state")
 	return cmd
@@ -165,11 +169,11 @@ func (s *state) standing(now time.Time) (standing, error) {
 		case err != nil:
 			return one, err
 		case !isVerified:
-			one.Next = append(one.Next, "hogimport verify --state "+shell.Quoted(s.dir))
+			one.Next = append(one.Next, "hogimport verify "+s.named())
 		}
 		of := &state{dir: s.folder()}
 		if p.Rejected+p.Unconfirmed > 0 && !of.isFixed() {
-			one.Next = append(one.Next, "hogimport fix --state "+shell.Quoted(s.folder()))
+			one.Next = append(one.Next, "hogimport fix "+of.named())
 		}
 	case p.Ended != "":
 		one.Is = strings.ReplaceAll(p.Ended, "_", " ")

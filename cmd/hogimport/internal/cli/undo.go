@@ -36,7 +36,7 @@ type undo struct {
 func newUndoCommand(a *app) *cobra.Command {
 	u := &undo{app: a}
 	cmd := &cobra.Command{
-		Use: "undo", Short: "Show which events a deletion would remove, and ask PostHog for it", Args: cobra.NoArgs,
+		Use: "undo [PLAN]", Short: "Show which events a deletion would remove, and ask PostHog for it", Args: onlyPlan,
 		Long: `undo shows how many events of an import the project has, and then asks PostHog
 to delete them: with --yes, or after a question on a terminal. PostHog's staff
 approve each request, it runs later, and it cannot be cancelled from here. Run
@@ -54,9 +54,15 @@ Exit codes: 0 the request is made, or done; 7 it was not made: it was not
 confirmed, or the server has no deletions; 5 the key or the project is wrong, or
 PostHog has not enabled deletions for it.`,
 		Example: `  hogimport undo
+  hogimport undo migration.yaml --yes
   hogimport undo --state hogimport-state/export --yes
   hogimport undo --import-id mixpanel-2024`,
-		RunE: func(cmd *cobra.Command, _ []string) error { return u.run(cmd.Context()) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if _, _, err := planned(args, cmd.Flags(), &u.state); err != nil {
+				return err
+			}
+			return u.run(cmd.Context())
+		},
 	}
 	u.project.bindPersonal(cmd)
 	u.project.bindMoved(cmd)

@@ -41,7 +41,7 @@ type verify struct {
 func newVerifyCommand(a *app) *cobra.Command {
 	v := &verify{app: a}
 	cmd := &cobra.Command{
-		Use: "verify [FILES...]", Short: "Compare an import with what the project shows",
+		Use: "verify [PLAN or FILES...]", Short: "Compare an import with what the project shows",
 		Long: `verify counts the events of an import in the project, by day and name, computes
 digests of their uuids, and compares both with the receipt of the import. If
 they differ it reads the files again and names the missing events. Historical
@@ -55,10 +55,17 @@ they were moved.
 
 Exit codes: 0 complete, 6 events are missing, 7 not yet complete, not proved or
 unknown, 5 the key or the project is wrong.`,
-		Example: `  hogimport verify --report verify.html
+		Example: `  hogimport verify migration.yaml
+  hogimport verify --report verify.html
   hogimport verify --wait
   hogimport verify --resend-missing`,
-		RunE: func(cmd *cobra.Command, files []string) error { return v.run(cmd.Context(), files) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			files, _, err := planned(args, cmd.Flags(), &v.state)
+			if err != nil {
+				return err
+			}
+			return v.run(cmd.Context(), files)
+		},
 	}
 	v.project.bindKey(cmd)
 	v.project.bindPersonal(cmd)
@@ -248,7 +255,7 @@ func (v *verify) write(ctx context.Context, s *state, receipt hogapi.Receipt, re
 
 // of returns the flags of a further command for the import.
 func (v *verify) of(s *state) string {
-	return " --state " + shell.Quoted(s.dir) + shell.Given(v.flags, "host", "project-id", "personal-key-file")
+	return " " + s.named() + shell.Given(v.flags, "host", "project-id", "personal-key-file")
 }
 
 func (v *verify) next(s *state, result history.Verification) []shell.Step {
@@ -262,16 +269,16 @@ func (v *verify) next(s *state, result history.Verification) []shell.Step {
 		}
 		return nil
 	case result.Unfinished:
-		return []shell.Step{{Text: "Run the import to its end.", Command: "hogimport run --state " + shell.Quoted(s.dir) + shell.Given(v.flags, "host")}, again}
+		return []shell.Step{{Text: "Run the import to its end.", Command: "hogimport run " + s.named() + shell.Given(v.flags, "host")}, again}
 	case result.State == history.VerificationMissing && len(result.MissingIDs) > 0:
 		return []shell.Step{
 			{Text: "Look for the cause first: a filter, a transformation, a limit on the age of events, or a schema in the project's settings."},
 			{Text: "Then send the missing events again. They keep their uuids.", Command: "hogimport verify" + of + " --resend-missing"},
 		}
 	case result.State == history.VerificationMissing:
-		return []shell.Step{{Text: "Verify with the source files, which show what is missing.", Command: "hogimport verify" + of + " FILES..."}}
+		return []shell.Step{{Text: "Verify with the source files, which show what is missing.", Command: "hogimport verify --state " + shell.Quoted(s.dir) + of[len(s.named())+1:] + " FILES..."}}
 	case result.State == history.VerificationCompleteByCounts:
-		return []shell.Step{{Text: "Verify with the source files, to compare their uuids.", Command: "hogimport verify" + of + " FILES..."}}
+		return []shell.Step{{Text: "Verify with the source files, to compare their uuids.", Command: "hogimport verify --state " + shell.Quoted(s.dir) + of[len(s.named())+1:] + " FILES..."}}
 	case result.State == history.VerificationMoved:
 		return []shell.Step{{Text: "Look for a transformation in the project's settings, and compare one of the events that have moved with its record."}}
 	case result.State == history.VerificationTooMany:

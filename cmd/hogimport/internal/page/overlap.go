@@ -27,6 +27,9 @@ type heldRow struct {
 	ProjectWidth, FilesWidth string
 }
 
+// Foreign returns how many events of others the project has in the days of the files.
+func (c Check) Foreign() int64 { return c.overlap().Project }
+
 func (c Check) overlap() *overlap {
 	r := c.Report
 	switch {

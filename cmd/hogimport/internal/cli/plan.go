@@ -1,0 +1,478 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hogapi/hogapi/cmd/hogimport/internal/page"
+	"github.com/hogapi/hogapi/cmd/internal/progress"
+	"github.com/hogapi/hogapi/cmd/internal/shell"
+	"github.com/hogapi/hogapi/cmd/internal/term"
+	"github.com/hogapi/hogapi/history"
+)
+
+// planner is the command that writes a plan: a check of all files, and the choices that follow from it.
+type planner struct {
+	check
+
+	write string
+	from  string // --from-checkpoint
+
+	old   *planFile // nil: there is none yet
+	begun *state    // nil: its import has sent nothing
+	why   map[string]string
+	words string // the flags that were given, to be typed again
+}
+
+const planHelp = `plan reads all files, as check does, sends nothing, and writes a plan: a file in
+YAML with the files and their digests, each choice with its reason, and what the
+import is expected to do. What only a person can know is below "decide": write
+an answer there. Keep the file in git, and let a second person read it. Then
+
+  hogimport trial PLAN … and hogimport run PLAN
+  hogimport status PLAN, verify PLAN, fix PLAN, undo PLAN
+
+do what it says. run refuses it if a file has changed since. Run plan again then
+and when the export has grown: it keeps your answers, choices and comments.
+
+Flags become keys of the same names. The format is found by the records where
+--format does not name it. A plan has no key of a project.
+
+Exit codes: 0 the plan can be run, 3 it has open decisions, or nothing would be
+sent; 2 wrong usage, 1 a file cannot be read.`
+
+func newPlanCommand(a *app) *cobra.Command {
+	p := &planner{check: check{app: a, records: map[string]int64{}}, why: map[string]string{}}
+	cmd := &cobra.Command{
+		Use: "plan FILES…", Short: "Read all files, send nothing, and write a plan of the import", Long: planHelp,
+		Example: `  hogimport plan 'export/*' --write migration.yaml
+  hogimport plan actions.csv --map event=action --map person=user \
+      --map time=when --zone UTC --write migration.yaml
+  hogimport plan migration.yaml            # once more, with the same files
+  hogimport plan --from-checkpoint hogimport-state/export --write migration.yaml`,
+		RunE: func(cmd *cobra.Command, files []string) error { return p.run(cmd.Context(), files) },
+	}
+	f := cmd.Flags()
+	p.flags, p.limits.flags = f, f
+	p.in.bind(cmd)
+	p.in.bindHeader(cmd)
+	p.in.bindUntil(cmd)
+	p.in.bindOrder(cmd)
+	p.limits.bindLimits(cmd)
+	p.project.bindKey(cmd)
+	p.project.bindPersonal(cmd)
+	f.StringVar(&p.write, "write", "", "write the plan to a `FILE`, such as migration.yaml; default: to the standard output")
+	f.StringVar(&p.from, "from-checkpoint", "", "make the plan of an import that was begun with flags: its state `FOLDER`")
+	f.StringVar(&p.report, "report", "", "write the plan as an HTML page to a `FILE`")
+	return cmd
+}
+
+func (p *planner) run(ctx context.Context, files []string) error {
+	paths, err := p.begin(ctx, files)
+	if err != nil {
+		return err
+	}
+	described, err := p.describe(ctx, paths)
+	if err != nil {
+		return err
+	}
+	clear(p.records)
+	look, _, checked, err := p.look(ctx, paths)
+	if err == nil && (look.Report.Good == 0 || look.Report.Read == 0) {
+		err = p.judge(look, checked, "")
+	}
+	if err == nil && p.begun == nil && p.derive(ctx, look) {
+		clear(p.records)
+		look, _, _, err = p.look(ctx, paths)
+	}
+	if err != nil {
+		return err
+	}
+	if again, err := p.same(ctx, described); err != nil || !again {
+		return cmp.Or(err, error(&shell.Fault{Code: shell.CodeOther, Text: "a file has changed while the files were read; no plan was written", Todo: "let nothing write to the files, and run the same command again"}))
+	}
+	plan := p.planned(ctx, look, described)
+	return p.finish(plan, look, paths)
+}
+
+// begin finds the files of the plan and what is known of its import.
+func (p *planner) begin(ctx context.Context, files []string) (paths []string, err error) {
+	p.words = strings.TrimSpace(strings.Join(fileWords(files), " ") + corrections(p.flags) + shell.Given(p.flags, "until", "max-rejects", "rate", "protocol", "max-outage", "memory", "state", "import-id"))
+	if len(files) == 1 && isPlanPath(files[0]) {
+		p.write, files = cmp.Or(p.write, files[0]), nil
+	}
+	if err := p.readOld(); err != nil {
+		return nil, err
+	}
+	p.in.Files = files
+	if p.from != "" {
+		if err := p.adopt(files); err != nil {
+			return nil, err
+		}
+	}
+	if p.old != nil {
+		p.keepOld()
+	}
+	if p.in.Format == "" {
+		p.findFormat(ctx)
+	}
+	err = p.in.check(ctx)
+	if twice := intraday(p.in.paths()); err != nil && p.in.isGA4() && !p.in.NoIntraday && len(twice) > 0 {
+		p.in.NoIntraday = true
+		err = p.in.check(ctx)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if p.in.joinsByDefault() && !p.isGiven("links") {
+		p.in.Links = true
+	}
+	if p.in.sortsByDefault() && !p.isGiven("sort") {
+		p.in.Sort = true
+	}
+	for _, out := range []shell.Output{reportAt(p.report, "plan"), planOutput(p.write)} {
+		if err := out.Check(p.in.paths()); err != nil {
+			return nil, err
+		}
+	}
+	return p.place(ctx)
+}
+
+// isGiven reports whether a flag or the plan before says something about a choice.
+func (p *planner) isGiven(key string) bool {
+	return p.flags.Changed(key) || p.old != nil && p.old.lines[key] > 0
+}
+
+// readOld reads the plan that is to be made again.
+func (p *planner) readOld() (err error) {
+	if p.write == "" || sizeOfFile(p.write) == 0 {
+		return nil
+	}
+	if err := planOutput(p.write).Check(nil); err != nil {
+		return err
+	}
+	p.old, err = readPlan(p.write)
+	return err
+}
+
+// keepOld takes the files, the choices and the answers of the plan before. Flags win.
+func (p *planner) keepOld() {
+	old := p.old.Decided()
+	if len(p.in.Files) == 0 {
+		p.in.Files = old.Paths()
+	}
+	for _, pair := range [][2][]history.PlanKey{{p.in.Choices.Keys(), old.Choices.Keys()}, {p.limits.limits.Keys(), old.Limits.Keys()}} {
+		for i, key := range pair[0] {
+			isDecided := slices.ContainsFunc(old.Decide, func(d history.PlanDecision) bool { return d.Key == key.Name && !d.IsOpen() })
+			if p.flags.Changed(key.Name) || p.old.lines[key.Name] == 0 && !isDecided {
+				continue
+			}
+			key.Take(pair[1][i])
+		}
+	}
+	p.in.memory = cmp.Or(p.in.memory, old.Limits.Memory)
+	p.limits.state, p.limits.importID = cmp.Or(p.limits.state, old.State), cmp.Or(p.limits.importID, old.ID)
+}
+
+// findFormat takes the format that the records of all files look like.
+func (p *planner) findFormat(ctx context.Context) {
+	const maxLooked = 20
+	found := ""
+	for _, path := range p.in.paths()[:min(len(p.in.paths()), maxLooked)] {
+		one := guess(ctx, path)
+		if isMapped(one) || found != "" && one != found {
+			return
+		}
+		found = one
+	}
+	if found != "" && len(p.in.Map)+len(p.in.Header) == 0 {
+		p.in.Format = found
+		p.why["format"] = "the first records look like it; give --format if it is another"
+	}
+}
+
+// adopt takes what an import was begun with.
+func (p *planner) adopt(files []string) error {
+	if p.old != nil || len(files) > 0 {
+		return shell.UsageError("--from-checkpoint takes the files and the choices of the import", "name no files, and give --write a new FILE")
+	}
+	for _, key := range p.in.Keys() {
+		if p.flags.Changed(key.Name) {
+			return shell.UsageError("--from-checkpoint takes the choices of the import, and --"+key.Name+" is given", "leave it out")
+		}
+	}
+	s := &state{dir: p.from}
+	found, err := s.read("import.json", &s.kept)
+	switch {
+	case err != nil:
+		return err
+	case !found:
+		return notAState(p.from)
+	case s.kept.Rejects != "" || strings.HasPrefix(s.kept.ID, trialPrefix):
+		return shell.UsageError(p.from+" has a fix or a trial, and no import", "give the state folder of the import")
+	case s.kept.Files == nil:
+		return shell.UsageError("the import in "+p.from+" was begun by a release that did not keep what its files were", "finish it with the flags that it was begun with")
+	}
+	p.in, p.limits.state, p.limits.importID = s.kept.Input, p.from, s.kept.ID
+	p.in.memory = s.kept.Memory
+	return nil
+}
+
+// place finds the state folder and the files that the import has or gets, and refuses choices that a begun import cannot take.
+func (p *planner) place(ctx context.Context) ([]string, error) {
+	r := &p.limits
+	r.project = p.project
+	if p.from == "" && !p.flags.Changed("state") && sameFile(filepath.Dir(r.state), stateRoot) {
+		r.state = "" // the folder is found by the files, since others may have been imported before
+	}
+	if !p.flags.Changed("import-id") && p.from == "" {
+		r.importID = ""
+	}
+	asked := p.in
+	asked.Files = p.in.paths()
+	before, err := p.importsOf(ctx, asked.Files)
+	if err != nil {
+		return nil, checkFault(err)
+	}
+	dir, _, err := p.choose(ctx, r, &asked)
+	if err != nil {
+		return nil, err
+	}
+	s := &state{dir: dir}
+	found, err := s.read("import.json", &s.kept)
+	if err != nil {
+		return nil, err
+	}
+	p.in.Files, r.state = asked.Files, dir
+	for _, other := range before.begun {
+		if !sameFile(other.dir, dir) {
+			p.before = append(p.before, other)
+		}
+	}
+	if found && !s.hasSentNothing() {
+		p.begun, r.importID = s, s.kept.ID
+		p.in.mapping = s.kept.Input.mapping
+		return asked.Files, s.takes(ctx, &asked)
+	}
+	if last := before.last; last != nil && !sameFile(last.dir, dir) && p.in.Sessions != "" && last.kept.Input.Sessions != "" {
+		p.in.SessionsAfter = last.dir
+		p.why["sessions-after"] = "the sessions that were open at the end of the import before go on"
+		if err := p.in.checkSessions(); err != nil {
+			return nil, err
+		}
+	}
+	switch {
+	case p.flags.Changed("import-id"):
+	case found:
+		r.importID = s.kept.ID
+	case p.old != nil && sameFile(dir, p.old.State):
+		r.importID = p.old.ID
+	default:
+		r.importID = numbered(importIDOf(asked.Files, &asked), hasImport)
+	}
+	if found {
+		return asked.Files, nil
+	}
+	return asked.Files, s.checkEmpty()
+}
+
+// takes refuses choices or files with which a begun import cannot go on.
+func (s *state) takes(ctx context.Context, asked *input) error {
+	if names := s.kept.Input.Differences(&asked.Choices); len(names) > 0 {
+		return shell.UsageError(fmt.Sprintf("the import in %s began with another %s", s.dir, strings.Join(names, ", ")), s.another(s.kept.Input.differences(asked)))
+	}
+	if changed := s.changed(ctx, asked.Files); changed != "" {
+		return shell.UsageError(fmt.Sprintf("%s has changed since the import in %s began", changed, s.dir), "bring the file back as it was, or import the files from the start with --state and another folder")
+	}
+	return s.checkMapping(theRest)
+}
+
+// changed returns the first file of a begun import that is not as it was; the last one may have become longer.
+func (s *state) changed(ctx context.Context, paths []string) string {
+	files, err := known(ctx, paths)
+	if err != nil {
+		return ""
+	}
+	find := s.finder()
+	for i, file := range files {
+		at, isChanged := find(file)
+		if at >= 0 && isChanged && (at < len(s.kept.Files)-1 || file.Size <= s.kept.Files[at].Size) {
+			return paths[i]
+		}
+	}
+	return ""
+}
+
+func sameFile(a, b string) bool { return absolute(a) == absolute(b) }
+
+// describe takes the digests of the files.
+func (p *planner) describe(ctx context.Context, paths []string) ([]history.PlanFile, error) {
+	meter := p.Meter()
+	defer meter.End()
+	files, err := history.PlanFiles(ctx, func(n int64) { meter.Phase("reading the files for their digests: " + progress.Bytes(n)) }, paths...)
+	if err != nil {
+		return nil, checkFault(err)
+	}
+	return files, nil
+}
+
+// same reports whether files are still as long as they were, and begin and end in the same way.
+func (p *planner) same(ctx context.Context, files []history.PlanFile) (bool, error) {
+	for _, f := range files {
+		if ctx.Err() != nil {
+			return false, context.Cause(ctx)
+		}
+		if sizeOfFile(f.Path) != f.Bytes {
+			return false, nil
+		}
+	}
+	return true, nil
+}
+
+// planned makes the plan.
+func (p *planner) planned(ctx context.Context, look *page.Check, files []history.PlanFile) *planFile {
+	plan := &planFile{path: cmp.Or(p.write, "migration.yaml"), notes: map[string][]string{}, Plan: history.Plan{
+		Version: history.PlanVersion, ID: p.limits.importID, State: p.limits.state, Mapping: p.in.version(), Files: files,
+		Choices: p.in.Choices, Limits: p.limits.limits, Expected: outcomeOf(look),
+	}}
+	plan.Limits.Memory = p.in.memory
+	if p.begun != nil {
+		plan.Mapping = p.begun.kept.Mapping
+	}
+	for i := range files {
+		files[i].Records = p.records[files[i].Path]
+	}
+	p.toProject(plan)
+	if p.begun == nil {
+		plan.Decide = p.decisions(ctx, look)
+	}
+	if p.old != nil {
+		plan.notes = p.old.notes
+		p.mark(plan)
+	}
+	return plan
+}
+
+// toProject notes where the events go, as far as it is known.
+func (p *planner) toProject(plan *planFile) {
+	if p.old != nil {
+		plan.Project = p.old.Project
+	}
+	if p.begun != nil {
+		k := p.begun.kept
+		plan.Project = history.PlanProject{Host: k.Target, ID: k.Project, Key: k.Key}
+	}
+	plan.Project.ID = cmp.Or(plan.Project.ID, p.projectID(&p.project))
+	plan.Project.Key = cmp.Or(plan.Project.Key, p.keyDigest(&p.project))
+	if plan.Project.Host == "" && p.host(&p.project) != "" {
+		if client, err := p.client(&p.project, false, false); err == nil {
+			plan.Project.Host = p.targetOf(client, &p.project).Target
+		}
+	}
+}
+
+// mark notes what the plan before did not have.
+func (p *planner) mark(plan *planFile) {
+	w := &planText{to: plan}
+	for _, f := range plan.Files {
+		at := slices.IndexFunc(p.old.Files, func(old history.PlanFile) bool { return sameFile(old.Path, f.Path) })
+		switch {
+		case at < 0:
+			p.why["files."+w.written(f.Path)] = "new"
+		case p.old.Files[at].SHA256 != f.SHA256:
+			p.why["files."+w.written(f.Path)] = "changed"
+		}
+	}
+}
+
+func outcomeOf(look *page.Check) history.PlanOutcome {
+	r := look.Report
+	out := history.PlanOutcome{Events: r.Good, Rejected: r.Rejected, LeftOut: r.Skipped, Persons: page.Rounded(r.Persons)}
+	events := map[string]int64{}
+	for _, d := range r.Days {
+		const month = len("2006-01")
+		if len(d.Day) >= month {
+			events[d.Day[:month]] += d.Events
+		}
+	}
+	if r.Web != nil {
+		out.Billed = r.Web.Young
+		for _, m := range r.Web.Months {
+			out.Months = append(out.Months, history.PlanMonth{Month: m.Month, Events: cmp.Or(events[m.Month], m.Events), Visitors: m.Visitors, Views: m.Views, Sessions: m.Sessions})
+		}
+	}
+	return out
+}
+
+// finish writes the plan, and says what to do next.
+func (p *planner) finish(plan *planFile, look *page.Check, paths []string) error {
+	w := &planText{to: plan, head: p.header(plan, look), reasons: p.reasons(plan, look)}
+	switch {
+	case p.write != "":
+		var old []byte
+		if p.old != nil {
+			old = p.old.raw
+		}
+		if err := w.save(old, paths); err != nil {
+			return err
+		}
+	case !p.JSON:
+		fmt.Fprint(p.Out, w.String())
+	}
+	look.Next = p.steps(plan)
+	if p.report != "" {
+		if err := writePage(p.report, look.Write); err != nil {
+			return err
+		}
+	}
+	if p.JSON {
+		if err := json.NewEncoder(p.Out).Encode(plan.Plan); err != nil {
+			return err
+		}
+	}
+	if !p.JSON && p.write != "" {
+		planTable(p.Out, plan, look, p.report)
+	}
+	open := plan.open()
+	if len(open) == 0 {
+		return nil
+	}
+	return &shell.Fault{Code: shell.CodeRejects, Text: fmt.Sprintf("the plan has %s: %s", counted(int64(len(open)), "open decision"), strings.Join(open, ", ")),
+		Todo: "read the problems below decide, and write an answer to each after answer:"}
+}
+
+func (p *planFile) open() (keys []string) {
+	for _, d := range p.Decide {
+		if d.IsOpen() {
+			keys = append(keys, d.Key)
+		}
+	}
+	return keys
+}
+
+func planTable(w io.Writer, plan *planFile, look *page.Check, report string) {
+	e := plan.Expected
+	said, findings := look.Summary()
+	fmt.Fprintf(w, "%s\n", term.Flow(fmt.Sprintf("%s: %s in %s, of which %s would be sent, %s rejected, %s left out.", term.Line(plan.path),
+		counted(look.Report.Read, "record"), counted(int64(len(plan.Files)), "file"), counted(e.Events, "event"), progress.Number(e.Rejected), progress.Number(e.LeftOut))))
+	fmt.Fprintf(w, "\n%s\n", term.Flow(said.Title+"."))
+	for _, f := range findings {
+		fmt.Fprintf(w, "%s\n", term.Flow("- "+colored(f.Level)+": "+f.Title))
+	}
+	if report != "" {
+		fmt.Fprintf(w, "\nThe plan as a page: %s\n", report)
+	}
+	nextSteps(w, look.Next)
+}
+
+// now is for the header of a plan.
+func now() string { return time.Now().UTC().Format("2006-01-02 15:04 UTC") }
