@@ -36,7 +36,7 @@ type Export struct {
 	// can say, or a list that was changed. Rows that arrived before UnknownUntil and are not in the destination are then
 	// [CannotTell].
 	Unknown string `json:"unknown,omitempty"`
-	// MergesByUUID says that the table keeps one row of each uuid, the newest, as the service's Redshift tables with
+	// MergesByUUID says that the table keeps one row per uuid, the newest, as the service's Redshift tables with
 	// SUPER properties do. A row is then [Replaced], not [Missing], if another row there has its uuid.
 	MergesByUUID bool `json:"merges_by_uuid,omitempty"`
 	// UnknownUntil is the time up to which Unknown holds, such as that of the change. The default is always.

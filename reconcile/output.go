@@ -177,7 +177,7 @@ var meanings = map[Class]string{
 	Doubled:    "The destination has these rows more than once.",
 	Altered:    "The destination has these rows with another name, distinct id or day.",
 	Collapsed:  "PostHog has the same uuid, name and distinct id on another day too. An export sends such rows once.",
-	Replaced:   "Another row with the same uuid is in their place, since the table keeps one row of each uuid. Exporting again does not change that.",
+	Replaced:   "Another row with the same uuid is in their place, since the table keeps one row per uuid. Exporting again does not change that.",
 	Pending:    "These rows arrived after the newest interval that is exported. They are not late yet.",
 }
 

@@ -14,7 +14,7 @@ func TestTheTableOfModels(t *testing.T) {
 	docs, err := os.ReadFile("../../docs/exports.md")
 	require.NoError(t, err)
 	var table strings.Builder
-	table.WriteString("| Model | What covers an interval | Age line | Rows that come twice | Repair |\n|---|---|---|---|---|\n")
+	table.WriteString("| Model | What covers an interval | Age line | Duplicate rows | Repair |\n|---|---|---|---|---|\n")
 	for _, m := range []Model{events, persons, sessions, hogql, hogqlOfAll, acting} {
 		table.WriteString("| " + strings.Join([]string{m.name, m.covers, m.line, m.twice, m.repair}, " | ") + " |\n")
 	}

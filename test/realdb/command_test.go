@@ -123,7 +123,7 @@ func TestReconcileCommandWithBucket(t *testing.T) {
 	assert.Contains(t, printed, "COMPLETE: 1,200 rows delivered")
 	code, printed = reconcile(reader, "s3://bucket")
 	require.Equal(t, 0, code, printed)
-	assert.Contains(t, printed, "the bucket may not be listed")
+	assert.Contains(t, printed, "the key may not list the bucket")
 	assert.Contains(t, printed, "COMPLETE: 1,200 rows delivered")
 
 	// A part lacks a row, and one of an earlier run is left behind.
@@ -150,7 +150,7 @@ func TestReconcileCommandWithBucket(t *testing.T) {
 		code     int
 	}{
 		{awsKeys(accessKey, "s3cret"), "s3://bucket/events", "the secret key is wrong", 5}, {awsKeys("nobody", "s3cret"), "s3://bucket/events", "does not know the access key", 5},
-		{nil, "s3://bucket/events", "no credentials", 5}, {owner, "s3://nowhere/events", "there is no such bucket", 5}, {owner, "s3://bucket/nothing", "it has no files", 2},
+		{nil, "s3://bucket/events", "no credentials", 5}, {owner, "s3://nowhere/events", "there is no such bucket", 5}, {owner, "s3://bucket/nothing", "no files of a batch export", 2},
 	} {
 		code, printed := reconcile(f.env, f.to)
 		assert.Equal(t, f.code, code, printed)

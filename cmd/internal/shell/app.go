@@ -84,7 +84,7 @@ func (a *App) begin(cmd *cobra.Command) error {
 		return err
 	}
 	if a.Log != "text" && a.Log != "json" {
-		return UsageError(fmt.Sprintf("--log %q is not a form of lines", a.Log), "give text or json")
+		return UsageError(fmt.Sprintf("--log %q is not supported", a.Log), "give text or json")
 	}
 	if a.JSON {
 		a.Out.ForPrograms()

@@ -86,7 +86,7 @@ func (a *App) End(err error) int {
 	}
 	return cmp.Or(code, a.exit(&Fault{
 		Code: CodeOther, Text: "the result cannot be written to the standard output: " + Cause(failed).Error(), Err: failed,
-		Todo: "make room, or write it to another place, and run the same command again: what it has done is kept",
+		Todo: "free some space or redirect the output, then run the same command again: completed work is kept",
 	}))
 }
 

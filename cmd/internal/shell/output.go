@@ -35,7 +35,7 @@ func (o Output) Check(inputs []string) error {
 		other, err := os.Stat(input)
 		return err == nil && os.SameFile(info, other)
 	}) {
-		return UsageError(o.Path+" is one of the files that are read", "give "+o.Flag+" another FILE")
+		return UsageError(o.Path+" is one of the input files", "give "+o.Flag+" another FILE")
 	}
 	if info.Mode().IsRegular() { // a pipe would wait for a writer
 		begin, err := beginOf(o.Path)
@@ -43,10 +43,10 @@ func (o Output) Check(inputs []string) error {
 		case info.Size() == 0, err == nil && o.IsOurs(begin):
 			return nil
 		case err != nil:
-			return UsageError(fmt.Sprintf("%s is there already, and cannot be read: %v", o.Path, Cause(err)), "give "+o.Flag+" another FILE")
+			return UsageError(fmt.Sprintf("%s exists and cannot be read: %v", o.Path, Cause(err)), "give "+o.Flag+" another FILE")
 		}
 	}
-	return UsageError(o.Path+" is there already, and it is no "+o.Kind, "give "+o.Flag+" another FILE, or remove that one")
+	return UsageError(o.Path+" exists and is not a "+o.Kind, "give "+o.Flag+" another FILE, or remove the existing one")
 }
 
 // Free returns the flag and the path for a suggested command. The path gets a number if another file has it

@@ -20,7 +20,7 @@ func (a *App) Secret(flag, value, file, variable string) (string, error) {
 	}
 	text, err := os.ReadFile(file)
 	if err != nil {
-		return "", UsageError(fmt.Sprintf("%s: the file with the key cannot be read: %v", flag, err), "give a file that holds the key and nothing else")
+		return "", UsageError(fmt.Sprintf("%s: the file with the key cannot be read: %v", flag, err), "give a file that contains only the key")
 	}
 	return strings.TrimSpace(string(text)), nil
 }

@@ -90,7 +90,7 @@ func readAccepted(path string) (known []acceptance, err error) {
 	}
 	f, err := os.Open(path)
 	if err != nil {
-		return nil, shell.UsageError(fmt.Sprintf("--accept %s: %v", path, shell.Cause(err)), "give a file with the gaps that are known")
+		return nil, shell.UsageError(fmt.Sprintf("--accept %s: %v", path, shell.Cause(err)), "give a file of known gaps")
 	}
 	defer f.Close()
 	lines := bufio.NewScanner(f)
@@ -103,7 +103,7 @@ func readAccepted(path string) (known []acceptance, err error) {
 		parts := strings.SplitN(text, "\t", columns)
 		a, isGood := acceptanceOf(parts)
 		if !isGood {
-			return nil, shell.UsageError(fmt.Sprintf("--accept %s, line %d: want the export, two times and the reason, divided by tabs", path, n), "or from and a time in place of the two times, or no time: see hogexport gaps --help")
+			return nil, shell.UsageError(fmt.Sprintf("--accept %s, line %d: expected the export, two times and the reason, separated by tabs", path, n), "instead of two times, a line can have from and one time, or no time: see hogexport gaps --help")
 		}
 		known = append(known, a)
 	}

@@ -28,7 +28,7 @@ import (
 func (r *reconciling) bucket(ctx context.Context, at string, exports []hogapi.BatchExport, covered []*coverage.Coverage, dir string) (*place, error) {
 	name, prefix, _ := strings.Cut(at, "/")
 	if name == "" || strings.ContainsAny(name, "@:?# ") {
-		return nil, shell.UsageError("--to does not name a bucket", "write it as s3://bucket/prefix; keys belong into AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, another service into --s3-endpoint")
+		return nil, shell.UsageError("--to does not name a bucket", "write it as s3://bucket/prefix; set keys in AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, and the URL of another S3 service in --s3-endpoint")
 	}
 	client, err := r.storage(ctx)
 	if err != nil {
@@ -38,7 +38,7 @@ func (r *reconciling) bucket(ctx context.Context, at string, exports []hogapi.Ba
 	files, err := findAll(fsys)
 	var note string
 	if errors.Is(err, s3files.ErrDenied) {
-		note = "the bucket may not be listed: only the files were read that the runs of the exports name. Rows of other files are not seen"
+		note = "the key may not list the bucket: only files named by the runs of the exports were read, and rows in other files do not count"
 		files, err = named(fsys, prefix, exports, covered)
 	}
 	if err != nil {
@@ -67,7 +67,7 @@ func named(fsys fs.FS, prefix string, exports []hogapi.BatchExport, covered []*c
 			}
 			seen[name] = true
 			if _, err := fs.Stat(fsys, name); errors.Is(err, fs.ErrNotExist) {
-				return nil, fmt.Errorf("%w: a run has written %s, which is not there under this name", reconcile.ErrCannotTell, term.Line(name))
+				return nil, fmt.Errorf("%w: a run wrote %s, but the bucket has no file of this name", reconcile.ErrCannotTell, term.Line(name))
 			}
 			files.add(name)
 		}
@@ -89,7 +89,7 @@ func bucketFault(ctx context.Context, err error) error {
 		return context.Cause(ctx)
 	case errors.Is(err, reconcile.ErrCannotTell):
 		why := strings.TrimPrefix(err.Error(), reconcile.ErrCannotTell.Error()+": ")
-		return fault(shell.CodeCannot, "the bucket may not be listed, and which files it has cannot be told: "+term.Line(why), "allow s3:ListBucket on the bucket")
+		return fault(shell.CodeCannot, "the key may not list the bucket, and the runs do not name its files: "+term.Line(why), "allow s3:ListBucket on the bucket")
 	case errors.Is(err, fs.ErrPermission):
 		return fault(shell.CodeProject, fmt.Sprintf("the bucket cannot be read: %v", cause), "check AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_PROFILE and AWS_REGION")
 	case errors.Is(err, fs.ErrNotExist):
@@ -108,7 +108,7 @@ func (r *reconciling) storage(ctx context.Context) (*s3.Client, error) {
 	ofProfile, _, _ := profile.GetServiceBaseEndpoint(ctx, "S3")
 	endpoint := cmp.Or(r.endpoint, r.Env("AWS_ENDPOINT_URL_S3"), r.Env("AWS_ENDPOINT_URL"), ofProfile, profile.BaseEndpoint)
 	if at, err := url.Parse(endpoint); endpoint != "" && (err != nil || at.Host == "" || at.User != nil || at.Scheme != "http" && at.Scheme != "https") {
-		return nil, shell.UsageError("--s3-endpoint is not the URL of a service", "write it as https://host:port, without keys: they belong into AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY")
+		return nil, shell.UsageError("--s3-endpoint is not the URL of a service", "write it as https://host:port, without keys: set them in AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY")
 	}
 	const anyRegion = "us-east-1" // to sign with; services of others take any
 	options := s3.Options{Region: cmp.Or(r.Env("AWS_REGION"), r.Env("AWS_DEFAULT_REGION"), profile.Region, anyRegion)}
@@ -136,7 +136,7 @@ func (r *reconciling) profile(ctx context.Context) (config.SharedConfig, error) 
 		return profile, nil
 	}
 	if err != nil { // its text may have lines of the files
-		return profile, &shell.Fault{Code: shell.CodeProject, Text: "the profile of the AWS tools cannot be read", Todo: "check AWS_PROFILE, and the files in ~/.aws", Err: err}
+		return profile, &shell.Fault{Code: shell.CodeProject, Text: "the AWS profile cannot be read", Todo: "check AWS_PROFILE, and the files in ~/.aws", Err: err}
 	}
 	return profile, nil
 }
@@ -153,8 +153,8 @@ func (r *reconciling) keys(profile config.SharedConfig) (aws.CredentialsProvider
 	case r.Env("AWS_WEB_IDENTITY_TOKEN_FILE") != "", r.Env("AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE") != "",
 		cmp.Or(profile.RoleARN, profile.SSOSessionName, profile.SSOStartURL, profile.CredentialProcess, profile.LoginSession) != "":
 		return nil, &shell.Fault{
-			Code: shell.CodeProject, Text: "the profile of the AWS tools has no keys: it gets them by a role, a login or a program",
-			Todo: `let the AWS tools get them first: eval "$(aws configure export-credentials --format env)"`,
+			Code: shell.CodeProject, Text: "the AWS profile has no keys: it uses a role, a login or a program",
+			Todo: `export the keys first: eval "$(aws configure export-credentials --format env)"`,
 		}
 	case full != "" || relative != "":
 		const containers = "http://169.254.170.2"

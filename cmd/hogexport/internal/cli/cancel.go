@@ -25,8 +25,8 @@ func newCancelCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "cancel EXPORT [ID]", Short: "End a run or a backfill that is under way",
 		Long: `cancel ends a run or a backfill that is under way, and waits up to two minutes
-until the run is over. ID is the beginning of its id. Without ID, it names what
-is under way. The interval of a run that was cancelled is not exported:
+until it is over. ID is the beginning of its id. Without an ID, cancel lists the
+runs and backfills under way. The interval of a cancelled run is not exported:
 hogexport repair exports it again.`,
 		Example: "  hogexport cancel \"events to the warehouse\"\n  hogexport cancel \"events to the warehouse\" 0190f3c0",
 		Args:    cobra.RangeArgs(1, 2), //nolint:mnd // the export and the run
@@ -103,9 +103,9 @@ func (c *cancel) end(ctx context.Context, e *hogapi.BatchExport, id uuid.UUID, w
 		return shell.UsageError(fmt.Sprintf("%s: %s is over: %s", fullName(e), what, term.Line(status)), "see hogexport cancel EXPORT for what is under way; nothing was changed")
 	}
 	if !isOver {
-		effect := "what it has not exported is a gap"
+		effect := "intervals that it has not exported are gaps"
 		if configs.WritesInParts(string(e.Destination.Type), e.Destination.Config) {
-			effect += ", and rows that it has written stay in the table"
+			effect += ", and the rows it has written stay in the table"
 		}
 		isAgreed, err := c.agreed(ctx, c.changes, fmt.Sprintf("cancel %s of %s %s: %s", what, fullName(e), c.inProject(), effect))
 		if !isAgreed {
@@ -136,7 +136,7 @@ func (c *cancel) choices(ctx context.Context, client *hogapi.Client, e *hogapi.B
 		fmt.Fprintln(c.Out, term.Flow(fullName(e)+": nothing is under way"))
 		return nil
 	}
-	f := &shell.Fault{Code: shell.CodeUsage, Text: fullName(e) + ": want the id of what to cancel", Todo: "give the beginning of its id; nothing was changed"}
+	f := &shell.Fault{Code: shell.CodeUsage, Text: fullName(e) + ": the id of a run or backfill is missing", Todo: "give the beginning of its id; nothing was changed"}
 	for i := range open {
 		f.Lines = append(f.Lines, fmt.Sprintf("  backfill %s, %s, since %s UTC", open[i].ID, term.Line(open[i].Status), open[i].CreatedAt.UTC().Format(clock)))
 	}

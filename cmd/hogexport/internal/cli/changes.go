@@ -23,7 +23,7 @@ func (c *changes) bind(cmd *cobra.Command) {
 }
 
 func bindDryRun(cmd *cobra.Command, isDry *bool) {
-	cmd.Flags().BoolVar(isDry, "dry-run", false, "say what would be done, and change nothing")
+	cmd.Flags().BoolVar(isDry, "dry-run", false, "show the changes without making them")
 }
 
 // agreed asks for confirmation. With --dry-run it prints the action instead, and the answer is no.
@@ -38,7 +38,7 @@ func (a *app) agreed(ctx context.Context, c changes, deed string) (bool, error) 
 	case c.yes:
 		return true, nil
 	case !a.CanAnswer():
-		return false, shell.UsageError("nobody can answer the question whether to "+deed, "give --yes, or --dry-run to see what it does; nothing was changed")
+		return false, shell.UsageError("this is not a terminal, so nobody can confirm: "+deed, "give --yes, or --dry-run to see the changes; nothing was changed")
 	}
 	err := a.consent(ctx, strings.ToUpper(deed[:1])+deed[1:]+". Carry out?")
 	return err == nil, err

@@ -276,7 +276,7 @@ func TestGaps(t *testing.T) {
 	r := p.ends(t, 6, "gaps", "warehouse")
 	says(t, r.stdout, "warehouse: events to BigQuery posthog.events, every hour ("+id.String()[:8]+")", "N never scheduled (no run began), F failed", "FROM (UTC)", "3 never scheduled", "1 failed",
 		"NOT EXPORTED: 4 intervals in 2 gaps, since ")
-	says(t, r.stderr, "2 gaps, which nothing exports by itself", "hogexport repair warehouse --cache")
+	says(t, r.stderr, "2 gaps; they are not exported automatically", "hogexport repair warehouse --cache")
 	assert.Equal(t, 3, strings.Count(strings.Split(r.stdout, "N never scheduled")[0], "N"))
 	p.ends(t, 0, "gaps", "lake").out(t, "every interval from", "is exported")
 	p.ends(t, 6, "gaps", "warehouse", "--since", "40h").err(t, "hogexport repair warehouse --cache", "--since 40h --plan plan.json")
@@ -294,7 +294,7 @@ func TestGaps(t *testing.T) {
 	require.NoError(t, os.WriteFile(file, []byte(lines), 0o600))
 	p.ends(t, 0, "gaps", "warehouse", "--accept", file).out(t, "known: the outage", "known: the failure", "every other interval is exported")
 	require.NoError(t, os.WriteFile(file, []byte("warehouse\tyesterday\ttoday\tx\n"), 0o600))
-	p.ends(t, 2, "gaps", "warehouse", "--accept", file).err(t, "line 1: want the export, two times and the reason")
+	p.ends(t, 2, "gaps", "warehouse", "--accept", file).err(t, "line 1: expected the export, two times and the reason")
 
 	var all []printed
 	r = p.ends(t, 6, "gaps", "warehouse", "--json")
@@ -413,7 +413,7 @@ func TestRepair(t *testing.T) {
 	t.Parallel()
 	p := newProgram(t)
 	p.addExport("warehouse", broken)
-	p.ends(t, 2, "repair", "warehouse").out(t, "2 steps: 2 planned").err(t, "nobody can answer the question", "nothing was changed")
+	p.ends(t, 2, "repair", "warehouse").out(t, "2 steps: 2 planned").err(t, "nobody can confirm the repair", "nothing was changed")
 	p.ends(t, 2, "repair", "warehouse", "--yes").err(t, "--yes without --max-rows")
 	p.ends(t, 3, "repair", "warehouse", "--yes", "--max-rows", "3999").
 		err(t, "the plan exports about 4,000 rows again, more than --max-rows 3,999", "nothing was changed")
@@ -449,7 +449,7 @@ func TestRepairWithoutAnEstimate(t *testing.T) {
 		return hogapitest.Outcome{Status: hogapi.RunStatusCancelled}, true
 	})
 	p.ends(t, 3, "repair", "quiet", "--since", "6h", "--yes", "--max-rows", "1").err(t, "the plan exports", "rows again, more than --max-rows 1")
-	r := p.ends(t, 7, "repair", "never", "--since", "6h", "--yes", "--max-rows", "1").err(t, "no interval since --since and no newest run is exported", "nothing was changed")
+	r := p.ends(t, 7, "repair", "never", "--since", "6h", "--yes", "--max-rows", "1").err(t, "no run since --since has completed", "nothing was changed")
 	assert.NotContains(t, r.stderr, "query:read")
 }
 
@@ -465,7 +465,7 @@ func TestRepairOfATableWithLeftovers(t *testing.T) {
 		err(t, "1 gap still not exported")
 	assert.Len(t, p.server.Calls("backfills.create"), 1)
 	p.ends(t, 0, "repair", "warehouse", "--yes", "--max-rows", "4000", "--accept-copies").
-		out(t, "Rows that come twice: rows that runs may have written")
+		out(t, "Duplicate rows: rows that runs may have written")
 	p.ends(t, 0, "gaps", "warehouse").out(t, "1 interval perhaps twice in the table", "every interval from", "is exported")
 }
 
@@ -502,7 +502,7 @@ func TestAPlanThatIsNotReplaced(t *testing.T) {
 
 	later := strings.Replace(read(t, file), "{", `{"of_a_later_version": 1,`, 1)
 	require.NoError(t, os.WriteFile(file, []byte(later), 0o600))
-	kept("this is no plan of hogexport repair", "warehouse")
+	kept("not a plan of hogexport repair", "warehouse")
 	for _, text := range []string{"{}", `{"steps":[]}`} {
 		require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
 		p.ends(t, 2, "repair", "--apply", file)
@@ -541,7 +541,7 @@ func TestAKeptPlanThatDoesNotFit(t *testing.T) {
 	changed := regexp.MustCompile(`"age_line": \d+`).ReplaceAllString(text, `"age_line": 3600000000000`)
 	require.NotEqual(t, text, changed)
 	require.NoError(t, os.WriteFile(files[0], []byte(changed), 0o600))
-	p.ends(t, 4, args...).err(t, "plan again", "the plan was removed: run the same command again, which makes another")
+	p.ends(t, 4, args...).err(t, "plan again", "the plan was removed: run the same command again to make a new one")
 	p.ends(t, 0, args...)
 }
 
@@ -559,7 +559,7 @@ func TestRepairOfSeveralExports(t *testing.T) {
 
 	p.server.Project(hogapitest.DefaultProject).NextRuns(hogapitest.Outcome{Status: hogapi.RunStatusFailed, Error: "no such bucket"})
 	r := p.ends(t, 4, append(all, "6000")...).out(t, "repair of warehouse", "repair of whole", "nothing to repair", "repair of copy")
-	says(t, r.stderr, "no such bucket", "not begun: "+begun+" copy", "When the cause is removed, continue with:", "hogexport repair --apply", "Then repair those that were not begun:",
+	says(t, r.stderr, "no such bucket", "not begun: "+begun+" copy", "Fix the cause, then continue with:", "hogexport repair --apply", "Then repair the others:",
 		"hogexport repair copy --cache", "--yes")
 	for _, word := range []string{"call Repair", "remove the cause"} {
 		assert.NotContains(t, r.stdout+r.stderr, word, "a word of the package")
@@ -605,12 +605,12 @@ func TestTextsOfAPlan(t *testing.T) {
 		Prefix: "p/repair/", Note: "writes to p/repair/, by timestamp",
 	}
 	got := text("hour of events to AwsS3, UTC 0 0", second, young)
-	says(t, got, "rows that arrived late never come in it")
-	says(t, got, "Rows that come twice: up to 1,234, if both the old and the new prefix are read", "a backfill replaces the objects of its intervals")
+	says(t, got, "late rows are never in it")
+	says(t, got, "Duplicate rows: up to 1,234, if both the old and the new prefix are read", "a backfill replaces the objects of its intervals")
 	assert.Equal(t, 1, strings.Count(got, "p/repair/"))
-	says(t, got, "only a download has them", "hogexport download --of", "--from 2026-11-18T12:00:00Z")
+	says(t, got, "need a download", "hogexport download --of", "--from 2026-11-18T12:00:00Z")
 	assert.Equal(t, 1, strings.Count(got, "hogexport download"), "of the gap by timestamp only")
-	says(t, got, "Begin before 2026-12-01 09:00 UTC: from then on, the gap from 2026-11-26 08:00 is more than 5 days old")
+	says(t, got, "Start before 2026-12-01 09:00 UTC: after that, the gap from 2026-11-26 08:00 is more than 5 days old")
 	says(t, got, "second export 1,234 planned")
 	oldPlan := &coverage.Plan{Steps: []coverage.Step{second, young}}
 	oldPlan.Steps[0].State, oldPlan.Steps[1].State = coverage.StepPlanned, coverage.StepPlanned
@@ -619,18 +619,18 @@ func TestTextsOfAPlan(t *testing.T) {
 	oldPlan.Steps[0].State, oldPlan.Steps[1].Estimate = coverage.StepPlanned, new(int64(7))
 	assert.Equal(t, "Project 1: 1 backfill of about 7 rows, 1 second export of up to 1,234 rows by timestamp. Carry out?", question([]planned{{Plan: oldPlan}}, "1"))
 	second.Estimate = nil
-	says(t, text("hour of events to AwsS3, UTC 0 0", second), "Rows that come twice: nobody knows how many, if both")
+	says(t, text("hour of events to AwsS3, UTC 0 0", second), "Duplicate rows: unknown, if both")
 	second.Result = "done"
 	says(t, text("hour of events to AwsS3, UTC 0 0", second), "done; its prefix: p/repair/")
-	says(t, text("hour of events to AwsS3, UTC 0 0", young), "Rows that come twice: none; a backfill replaces")
+	says(t, text("hour of events to AwsS3, UTC 0 0", young), "Duplicate rows: none; a backfill replaces")
 
 	day := coverage.Step{Action: coverage.ActionBackfill, Start: made.Add(-132 * time.Hour), End: made.Add(-108 * time.Hour), Rows: coverage.RowsAsScheduled}
-	says(t, text("day of events to BigQuery, UTC 0 0", day), "Begin before 2026-11-27 00:00 UTC: from then on, the gap from 2026-11-21 00:00 is more than 5 days old")
+	says(t, text("day of events to BigQuery, UTC 0 0", day), "Start before 2026-11-27 00:00 UTC: after that, the gap from 2026-11-21 00:00 is more than 5 days old")
 	assert.NotContains(t, text("day of persons to BigQuery, UTC 0 0", day), "Begin before")
-	says(t, text("day of persons to BigQuery, UTC 0 0", day), "(00000000, day of persons to BigQuery)", "Rows that come twice: none, since the table keeps one row of each person")
+	says(t, text("day of persons to BigQuery, UTC 0 0", day), "(00000000, day of persons to BigQuery)", "Duplicate rows: none, since the table keeps one row per person")
 	day.Rows = coverage.RowsUnknown
-	says(t, text("day of sessions to BigQuery, UTC 0 0", day), "Rows that come twice: none, since the table keeps one row of each session")
-	says(t, text("day of hogql to BigQuery, UTC 0 0", day), "Rows that come twice: as the query says")
+	says(t, text("day of sessions to BigQuery, UTC 0 0", day), "Duplicate rows: none, since the table keeps one row per session")
+	says(t, text("day of hogql to BigQuery, UTC 0 0", day), "Duplicate rows: depends on the query")
 }
 
 // A repair that was interrupted continues with its plan, and begins nothing twice.
@@ -650,11 +650,11 @@ func TestRepairContinues(t *testing.T) {
 	require.Eventually(t, func() bool { return len(p.server.Calls("backfills.create")) == 1 }, time.Minute, time.Millisecond)
 	for _, second := range [][]string{{"repair", "warehouse"}, {"repair", "--apply", other}} {
 		p.ends(t, 4, append(second, "--yes", "--max-rows", "10000")...).
-			err(t, "another hogexport repairs warehouse", "run the same command again when it has ended; nothing of this export was changed")
+			err(t, "another hogexport is repairing warehouse", "run the same command again when that one has ended; this export was not changed")
 	}
 	interrupt()
 	assert.Equal(t, 4, <-ended)
-	says(t, strings.ReplaceAll(said.String(), "\\\n", ""), "interrupted", "the backfill of 20", " UTC continues in PostHog: hogexport cancel ends it", "continue with", "hogexport repair --apply", "--every 1h0m0s --max-rows 10000 --project-id "+hogapitest.DefaultProject+" --yes")
+	says(t, strings.ReplaceAll(said.String(), "\\\n", ""), "interrupted", "the backfill of 20", " UTC continues in PostHog: hogexport cancel ends it", "To continue:", "hogexport repair --apply", "--every 1h0m0s --max-rows 10000 --project-id "+hogapitest.DefaultProject+" --yes")
 	assert.NotContains(t, said.String(), "the same command", "one advice")
 
 	p.ends(t, 0, "repair", "warehouse", "--yes", "--max-rows", "10000").err(t, "continue the repair that was planned at")
@@ -681,7 +681,7 @@ func TestPullAndCreate(t *testing.T) {
 	other := p.server.Project("777")
 	p.env["POSTHOG_PROJECT_ID"] = "777"
 	p.ends(t, 2, "create", "--from", files[0], "--yes").
-		err(t, "integration", "give --integration NUMBER, or make one in PostHog: credentials do not travel with the file")
+		err(t, "integration", "give --integration NUMBER, or create one in PostHog: the file does not contain credentials")
 	number := strconv.Itoa(other.AddIntegration(hogapitest.Integration{Kind: "google-cloud-service-account"}))
 	p.ends(t, 0, "create", "--from", files[0], "--integration", number, "--yes")
 	if all := other.Exports(); assert.Len(t, all, 1) {
@@ -693,7 +693,7 @@ func TestPullAndCreate(t *testing.T) {
 	require.NoError(t, os.WriteFile(lake, []byte(`{name: lake, model: persons, interval: day, filters: [], destination: {type: AwsS3, integration: "1",
 		config: {bucket_name: b, region: r, prefix: p/, file_format: Parquet, compression: zstd, legacy_parquet_extension: true}}}`), 0o600))
 	p.ends(t, 0, "create", "--from", lake, "--integration", strconv.Itoa(p.server.Project(hogapitest.DefaultProject).AddIntegration(hogapitest.Integration{})), "--yes").
-		err(t, "legacy_parquet_extension is left out: only an export that names its Parquet files by their codec keeps it")
+		err(t, "legacy_parquet_extension is left out: only existing exports can keep the codec")
 	require.NoError(t, os.WriteFile(files[0], []byte("name: mine\nowner: me\n"), 0o600))
 	p.ends(t, 2, "pull", folder)
 	p.ends(t, 2, "create", "--from", files[0], "--yes").err(t, "field owner not found")
@@ -704,7 +704,7 @@ func TestDownload(t *testing.T) {
 	p := newProgram(t)
 	folder := filepath.Join(t.TempDir(), "rows")
 	p.ends(t, 2, "download", folder, "--from", "2026-01-01", "--to", "2026-01-09", "--format", "jsonl").
-		err(t, "nobody can answer the question whether to download the events from 2026-01-01 00:00 to 2026-01-09 00:00 UTC in project 12345", "about 0 rows", "bills", "nothing was changed")
+		err(t, "this is not a terminal, so nobody can confirm: download the events from 2026-01-01 00:00 to 2026-01-09 00:00 UTC in project 12345", "about 0 rows", "bills", "nothing was changed")
 	assert.Empty(t, p.server.Calls("file_downloads.create"))
 	r := p.ends(t, 0, "download", folder, "--from", "2026-01-01", "--to", "2026-01-09", "--format", "jsonl", "--yes")
 	says(t, r.stdout, "2 files, ", "intervals without rows have no file")
@@ -713,12 +713,12 @@ func TestDownload(t *testing.T) {
 	assert.Equal(t, before, len(p.server.Calls()), "whole files stay")
 	longer := filepath.Join(t.TempDir(), "rows")
 	p.ends(t, 0, "download", longer, "--from", "2026-01-01", "--to", "2026-01-08", "--yes")
-	p.ends(t, 2, "download", longer, "--from", "2026-01-01", "--to", "2026-01-29").err(t, "whether to download the events from 2026-01-08 00:00 to 2026-01-29 00:00", "nothing was changed")
+	p.ends(t, 2, "download", longer, "--from", "2026-01-01", "--to", "2026-01-29").err(t, "nobody can confirm: download the events from 2026-01-08 00:00 to 2026-01-29 00:00", "nothing was changed")
 	r = p.ends(t, 2, "download", folder, "--from", "2026-01-01", "--to", "2026-01-09")
-	says(t, r.stderr, "hogexport: the folder was begun with other options", "give those, or another FOLDER")
+	says(t, r.stderr, "hogexport: the folder belongs to a download with other options", "repeat those options, or give another FOLDER")
 	for _, other := range [][]string{{"2026-01-02", "2026-01-09"}, {"2026-01-01", "2026-01-07"}, {"2025-12-30", "2026-01-02"}} {
 		p.ends(t, 2, "download", folder, "--from", other[0], "--to", other[1], "--format", "jsonl").
-			err(t, "has rows of 2026-01-0", "already, which would be there twice", "the same --from and --to to continue")
+			err(t, "already has rows of 2026-01-0", "which would be duplicated", "the same --from and --to to continue")
 	}
 	p.ends(t, 0, "download", folder, "--from", "2026-01-09", "--to", "2026-01-10", "--format", "jsonl", "--yes")
 	for _, args := range [][]string{{folder}, {folder, "--from", "2026-01-09", "--to", "2026-01-01"}, {folder, "--from", "soon", "--to", "1d"}, {folder, "--from", "2d", "--to", "1d", "--format", "csv"},
@@ -760,14 +760,14 @@ func TestDownloadCountsBefore(t *testing.T) {
 	with := func(args ...string) result {
 		return p.ends(t, 0, append([]string{"download", filepath.Join(t.TempDir(), "rows"), "--from", "2026-01-01", "--to", "2026-01-02", "--yes"}, args...)...)
 	}
-	says(t, with().stderr, "about 1,440 rows, since so many events have a timestamp in this time")
+	says(t, with().stderr, "about 1,440 rows (events with a timestamp in this range")
 	says(t, with("--include", "paid").stderr, "about 480 rows")
 	says(t, with("--exclude", "paid").stderr, "about 960 rows")
 	assert.Equal(t, hogapi.Op("query.run"), p.server.Calls()[0].Op, "the count comes first")
-	says(t, with("--model", "persons").stderr, "how many rows come is not known before, since only events can be counted")
+	says(t, with("--model", "persons").stderr, "the number of rows is unknown beforehand, since only events can be counted")
 
 	byTimestamp := []string{"download", filepath.Join(t.TempDir(), "rows"), "--from", "2026-01-01", "--to", "2026-01-02", "--yes", "--by-timestamp"}
-	p.ends(t, 5, byTimestamp...).err(t, "about 1,440 rows. PostHog bills", "leave out --by-timestamp")
+	p.ends(t, 5, byTimestamp...).err(t, "about 1,440 rows. PostHog bills", "leave the flag out")
 	p.ends(t, 2, append(byTimestamp, "--model", "persons")...).err(t, "only events have a timestamp")
 
 	folder := filepath.Join(t.TempDir(), "rows")
@@ -780,7 +780,7 @@ func TestDownloadCountsBefore(t *testing.T) {
 	assert.Len(t, p.server.Calls("query.run"), counts, "it continues")
 
 	p.env["POSTHOG_PERSONAL_API_KEY"] = limited
-	says(t, with().stderr, "how many rows come is not known before", "query:read")
+	says(t, with().stderr, "the number of rows is unknown beforehand", "query:read")
 }
 
 // Each mistake has an exit code and an advice.
@@ -806,7 +806,7 @@ func TestMistakes(t *testing.T) {
 		{"POSTHOG_PERSONAL_API_KEY", "phx_for_dashboards", []string{"list"}, 5, "needs the scope batch_export:read and access to project " + hogapitest.DefaultProject + " give the key"},
 		{"POSTHOG_PERSONAL_API_KEY", "phx_for_dashboards", rows, 5, "batch_export:write and access to project " + hogapitest.DefaultProject + " give the key"},
 		{"POSTHOG_PROJECT_ID", "99999", rows, 5, here("99999")},
-		{"POSTHOG_HOST", "http://" + closed.Addr().String(), rows, 4, "whole files stay: when the cause is removed"},
+		{"POSTHOG_HOST", "http://" + closed.Addr().String(), rows, 4, "complete files are kept: fix the cause"},
 		{"POSTHOG_PERSONAL_API_KEY", "", []string{"list"}, 2, "the personal API key is missing"},
 		{"POSTHOG_PROJECT_ID", "", []string{"list"}, 2, "the project's id is missing"},
 		{"POSTHOG_PROJECT_ID", "99999", []string{"list"}, 5, here("99999")},
@@ -874,13 +874,13 @@ func TestReconcile(t *testing.T) {
 	p.ends(t, 2, "reconcile", "lake", "--to", folder, "--max-read", "much").err(t, "give a number with a unit")
 	p.ends(t, 0, "reconcile", "lake", "--to", folder, "--since", "40h", "--max-read", "1 GB").err(t, "this continues the comparison of")
 	p.ends(t, 7, "reconcile", "lake", "--to", folder, "--since", "40h", "--max-read", "4KB")
-	p.ends(t, 0, "reconcile", "lake", "--to", folder, "--since", "30h").err(t, "this one begins again")
+	p.ends(t, 0, "reconcile", "lake", "--to", folder, "--since", "30h").err(t, "starting from the beginning")
 	p.ends(t, 0, "reconcile", "lake", "--to", folder, "--since", "40h").out(t, "COMPLETE: 100 rows delivered", "; 480 GB of the project")
 	for _, c := range []struct {
 		to, says string
 		code     int
 	}{
-		{"", "set HOGEXPORT_TO", 2}, {"nowhere", "there is no such folder", 2}, {t.TempDir(), "it has no files", 2}, {"mysql://db/x", "are not known", 2},
+		{"", "set HOGEXPORT_TO", 2}, {"nowhere", "there is no such folder", 2}, {t.TempDir(), "no files of a batch export", 2}, {"mysql://db/x", "unsupported kind of destination", 2},
 		{"postgres://reader:s3cret@127.0.0.1:1/x", "a password is among the arguments", 2},
 	} {
 		p.ends(t, c.code, "reconcile", "lake", "--to", c.to).err(t, c.says)

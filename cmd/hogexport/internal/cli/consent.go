@@ -107,14 +107,14 @@ func question(plans []planned, project string) string {
 	add(&young, young.text("backfill", "about"))
 	add(&second, second.text("second export", "up to")+" by timestamp")
 	add(&unpauses, plural(unpauses.steps, "unpause"))
-	twice := "up to " + page.Plural(old.rows, "row", "rows") + " come twice, "
+	twice := "up to " + page.Plural(old.rows, "row", "rows") + " are duplicated, "
 	switch {
 	case mergesAll:
 		twice = ""
 	case old.isUnknown:
-		twice = "nobody knows how many rows come twice, "
+		twice = "an unknown number of rows are duplicated, "
 	}
-	add(&old, plural(old.steps, "backfill")+" BY TIMESTAMP: "+twice+"rows that arrived late do not come")
+	add(&old, plural(old.steps, "backfill")+" BY TIMESTAMP: "+twice+"late rows are left out")
 	return fmt.Sprintf("Project %s: %s. Carry out?", project, strings.Join(parts, ", "))
 }
 
@@ -134,7 +134,7 @@ func (r *repair) agree(ctx context.Context, plans []planned) error {
 		return nil
 	}
 	if !r.CanAnswer() {
-		return shell.UsageError("nobody can answer the question whether to begin", "look at the plan with --plan FILE, then give --apply FILE --yes --max-rows NUMBER; nothing was changed")
+		return shell.UsageError("this is not a terminal, so nobody can confirm the repair", "look at the plan with --plan FILE, then give --apply FILE --yes --max-rows NUMBER; nothing was changed")
 	}
 	return r.consent(ctx, question(plans, r.project()))
 }
@@ -146,12 +146,12 @@ func (r *repair) bound(plans ...planned) error {
 	}
 	rows, unknown := rowsOf(plans)
 	if unknown != nil {
-		todo := "no interval since --since and no newest run is exported, so nothing tells how many rows an interval has: give an earlier --since"
+		todo := "no run since --since has completed, so the rows per interval are unknown: give an earlier --since"
 		if unknown.Rows == coverage.RowsByTimestamp {
 			todo = "give the key the scope query:read"
 		}
 		return &shell.Fault{
-			Code: shell.CodeCannot, Text: "the number of rows that come again is not known, and --max-rows is given",
+			Code: shell.CodeCannot, Text: "the number of rows to export again is unknown, so --max-rows cannot be checked",
 			Todo: todo + ", or run without --max-rows and look at the plan; nothing was changed",
 		}
 	}
@@ -199,8 +199,8 @@ func (r *repair) checkCame(ctx context.Context, client *hogapi.Client, plan *cov
 	}
 	return &shell.Fault{
 		Code: shell.CodeRejects,
-		Text: fmt.Sprintf("%s rows came so far, and about %s of the other steps would come: more than --max-rows %s", progress.Number(came), progress.Number(rest), progress.Number(r.maxRows)),
-		Todo: "the other steps were not begun: run the same command again with a larger --max-rows, which continues",
+		Text: fmt.Sprintf("%s rows were exported so far, and the other steps have about %s: more than --max-rows %s", progress.Number(came), progress.Number(rest), progress.Number(r.maxRows)),
+		Todo: "the other steps were not started: to continue, run the same command again with a larger --max-rows",
 	}
 }
 

@@ -32,14 +32,14 @@ type create struct {
 func newCreateCommand(a *app) *cobra.Command {
 	c := &create{app: a}
 	cmd := &cobra.Command{
-		Use: "create", Short: "Make a paused export of a YAML file", Args: cobra.NoArgs,
-		Long: `create makes a batch export of a file that hogexport pull has written, also in
-another project or region. The export is paused: look at it, then run hogexport
-unpause. create never changes an export that is there.
+		Use: "create", Short: "Create a paused export from a YAML file", Args: cobra.NoArgs,
+		Long: `create makes a batch export from a file written by hogexport pull, also in
+another project or region. The export is paused: check it, then run hogexport
+unpause. create never changes an existing export.
 
 The service never returns secrets, so the file names an integration of the
 project, or has a blank for each secret. --secret fills a blank with the value of
-an environment variable, whose name the file may also have:
+an environment variable. The file can also name the variable:
 
   destination:
     type: HTTP
@@ -116,15 +116,15 @@ func (c *create) checkOthers(ctx context.Context, client *hogapi.Client, made *h
 func readDefinition(path string) (d definition, err error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
-		return d, shell.UsageError(fmt.Sprintf("%s: the file cannot be read: %v", path, shell.Cause(err)), "give a file that hogexport pull has written")
+		return d, shell.UsageError(fmt.Sprintf("%s: the file cannot be read: %v", path, shell.Cause(err)), "give a file written by hogexport pull")
 	}
 	decoder := yaml.NewDecoder(bytes.NewReader(text))
 	decoder.KnownFields(true)
 	if err := decoder.Decode(&d); err != nil {
-		return d, shell.UsageError(fmt.Sprintf("%s: %v", path, err), "give a file that hogexport pull has written")
+		return d, shell.UsageError(fmt.Sprintf("%s: %v", path, err), "give a file written by hogexport pull")
 	}
 	if d.Name == "" || d.Interval == "" || d.Destination.Type == "" {
-		return d, shell.UsageError(path+": want name, interval and destination.type", "give a file that hogexport pull has written")
+		return d, shell.UsageError(path+": name, interval or destination.type is missing", "give a file written by hogexport pull")
 	}
 	return d, nil
 }
@@ -151,12 +151,12 @@ func (c *create) request(ctx context.Context, client *hogapi.Client, d definitio
 	}
 	if filters, isList := d.Filters.([]any); d.Filters != nil && (!isList || len(filters) > 0) { // an empty list is refused for other models than events
 		if r.Filters, err = json.Marshal(d.Filters); err != nil {
-			return r, shell.UsageError(fmt.Sprintf("%s: filters: %v", c.from, err), "give a file that hogexport pull has written")
+			return r, shell.UsageError(fmt.Sprintf("%s: filters: %v", c.from, err), "give a file written by hogexport pull")
 		}
 	}
 	if d.Modifiers != nil {
 		if r.HogQLModifiers, err = json.Marshal(d.Modifiers); err != nil {
-			return r, shell.UsageError(fmt.Sprintf("%s: hogql_modifiers: %v", c.from, err), "give a file that hogexport pull has written")
+			return r, shell.UsageError(fmt.Sprintf("%s: hogql_modifiers: %v", c.from, err), "give a file written by hogexport pull")
 		}
 	}
 	if d.Destination.Config == nil {
@@ -168,11 +168,11 @@ func (c *create) request(ctx context.Context, client *hogapi.Client, d definitio
 	config := d.Destination.Config
 	if config[oldNames] == true {
 		delete(config, oldNames)
-		c.Warn(c.from + ": " + oldNames + " is left out: only an export that names its Parquet files by their codec keeps it, and a new one ends them in .parquet")
+		c.Warn(c.from + ": " + oldNames + " is left out: only existing exports can keep the codec in the names of Parquet files; files of a new export end in .parquet")
 	}
 	raw, err := json.Marshal(config)
 	if err != nil {
-		return r, shell.UsageError(fmt.Sprintf("%s: destination.config: %v", c.from, err), "give a file that hogexport pull has written")
+		return r, shell.UsageError(fmt.Sprintf("%s: destination.config: %v", c.from, err), "give a file written by hogexport pull")
 	}
 	r.Destination = hogapi.Destination{Type: destination.Type(d.Destination.Type), Config: destination.Raw(raw)}
 	if d.Destination.Integration != "" {
@@ -201,7 +201,7 @@ func integrationID(ctx context.Context, client *hogapi.Client, name string) (int
 	}
 	if len(found) != 1 {
 		return 0, shell.UsageError(fmt.Sprintf("the project has %s %q", plural(len(found), "integration"), name),
-			"give --integration NUMBER, or make one in PostHog: credentials do not travel with the file")
+			"give --integration NUMBER, or create one in PostHog: the file does not contain credentials")
 	}
 	return found[0], nil
 }

@@ -40,29 +40,29 @@ func newDownloadCommand(a *app) *cobra.Command {
 	d := &download{app: a}
 	cmd := &cobra.Command{
 		Use: "download FOLDER", Short: "Download the rows of any range of time", Args: cobra.ExactArgs(1),
-		Long: `download gets the rows of a range of time into a folder, in files of at most 7
-days. Rows of events are chosen by their arrival, as the schedule of a batch
-export does: so it also gets rows of old intervals that a backfill leaves out. With
---by-timestamp, events are chosen by their timestamp.
-PostHog bills the rows like those of an export. So it counts the events of the
-range by their timestamp, with the scope query:read, and asks before the first
-file.
+		Long: `download writes the rows of a time range into a folder, in files of at most 7
+days. It chooses events by their arrival, as the schedule of a batch export does,
+so it also gets late rows that a backfill leaves out. With --by-timestamp, it
+chooses events by their timestamp.
 
-Killed and started again, it continues: whole files stay.`,
+PostHog bills the rows like exported rows. So download first counts the events of
+the range by their timestamp, with the scope query:read, and asks.
+
+After a kill, the same command continues: complete files are kept.`,
 		Example: "  hogexport download --from 2026-10-01 --to 2026-10-03 rows\n  hogexport download --of \"events to the lake\" --from 2026-10-01 --to 2026-10-03 rows",
 		RunE:    func(cmd *cobra.Command, args []string) error { return d.run(cmd.Context(), args[0]) },
 	}
 	f := cmd.Flags()
 	f.StringVar(&d.from, "from", "", "the first `TIME`: 2026-11-01, 2026-11-01T12:00 (UTC), or how long ago it is: 36h, 30d")
-	f.StringVar(&d.to, "to", "", "the `TIME` at which the range ends, which does not belong to it")
+	f.StringVar(&d.to, "to", "", "the end `TIME` of the range, exclusive")
 	shell.WithoutVariable(cmd, "from", "to")
 	f.StringVar(&d.model, "model", "events", "the `KIND` of rows: events, persons or sessions")
 	f.StringVar(&d.of, "of", "", "take kind and events from an `EXPORT`, by name or id")
 	f.StringVar(&d.format, "format", "parquet", "the `FORMAT` of the files: parquet or jsonl")
 	f.StringArrayVar(&d.include, "include", nil, "only events of this `NAME`; can be repeated")
 	f.StringArrayVar(&d.exclude, "exclude", nil, "no events of this `NAME`; can be repeated")
-	f.DurationVar(&d.every, "every", 0, "the `TIME` between two looks at a file download; default: 5s, growing to 30s")
-	f.BoolVar(&d.byTimestamp, "by-timestamp", false, "choose events by their timestamp in place of their arrival, by a query, which not all projects may export")
+	f.DurationVar(&d.every, "every", 0, "the `TIME` between two polls of a file download; default: 5s, growing to 30s")
+	f.BoolVar(&d.byTimestamp, "by-timestamp", false, "choose events by timestamp instead of arrival; this exports a query, which not all projects may do")
 	d.bind(cmd)
 	const most = 256
 	f.Float64Var(&d.maxGiB, "max-gib", most, "end after this `NUMBER` of GiB; the same command continues")
@@ -103,11 +103,11 @@ func (d *download) run(ctx context.Context, folder string) error {
 	}
 	switch {
 	case !from.Before(to):
-		return shell.UsageError("--to is not after --from", "give the first time and the time after the last, such as --from 2026-10-01 --to 2026-10-03")
+		return shell.UsageError("--to is not after --from", "give the start and the end, such as --from 2026-10-01 --to 2026-10-03")
 	case d.byTimestamp && o.Model != hogapi.ModelEvents:
 		return shell.UsageError("--by-timestamp: only events have a timestamp", "leave it out for "+string(o.Model))
 	case !slices.Contains(models, string(o.Model)):
-		return shell.UsageError(fmt.Sprintf("there is no download of the model %q", o.Model), "give --model events, persons or sessions: a HogQL export chooses what it exports itself")
+		return shell.UsageError(fmt.Sprintf("the model %q cannot be downloaded", o.Model), "give --model events, persons or sessions; a HogQL export has a query instead")
 	}
 	if err := checkOverlap(folder, from, to); err != nil {
 		return err
@@ -120,9 +120,9 @@ func (d *download) run(ctx context.Context, folder string) error {
 			return err
 		}
 		if d.yes {
-			d.Note(rows + ". PostHog bills them like those of an export")
+			d.Note(rows + ". PostHog bills them like exported rows")
 		}
-		deed := fmt.Sprintf("download the %s from %s to %s UTC %s into %s: %s. PostHog bills them like those of an export",
+		deed := fmt.Sprintf("download the %s from %s to %s UTC %s into %s: %s. PostHog bills them like exported rows",
 			o.Model, rest.Format(clock), to.Format(clock), d.inProject(), term.Line(folder), rows)
 		if isAgreed, err := d.agreed(ctx, d.changes, deed); !isAgreed {
 			return err
@@ -133,7 +133,7 @@ func (d *download) run(ctx context.Context, folder string) error {
 
 // rowsOf says about how many rows come. The service can count events by their timestamp only.
 func (d *download) rowsOf(ctx context.Context, client *hogapi.Client, from, to time.Time, o *coverage.RangeOptions) (string, error) {
-	unknown := func(why string) (string, error) { return "how many rows come is not known before, since " + why, nil }
+	unknown := func(why string) (string, error) { return "the number of rows is unknown beforehand, since " + why, nil }
 	if o.Model != hogapi.ModelEvents {
 		return unknown("only events can be counted")
 	}
@@ -161,7 +161,7 @@ func (d *download) rowsOf(ctx context.Context, client *hogapi.Client, from, to t
 	if d.byTimestamp {
 		return "about " + page.Plural(rows, "row", "rows"), nil
 	}
-	return "about " + page.Plural(rows, "row", "rows") + ", since so many events have a timestamp in this time, and the files have those that arrived in it", nil
+	return "about " + page.Plural(rows, "row", "rows") + " (events with a timestamp in this range; the files have the events that arrived in it)", nil
 }
 
 // like takes model and events from an export.
@@ -177,7 +177,7 @@ func (d *download) like(ctx context.Context, client *hogapi.Client, o *coverage.
 	include, exclude, isAll := configs.Events(export.Destination.Config, export.Filters)
 	o.Include, o.Exclude = append(o.Include, include...), append(o.Exclude, exclude...)
 	if !isAll {
-		d.Warn("the export has filters, or names of events that cannot be read, which a download does not have: the files also have the rows that these leave out")
+		d.Warn("a download cannot apply the filters or unreadable event names of the export: the files also have the rows that the export leaves out")
 	}
 	return nil
 }
@@ -231,14 +231,14 @@ func percent(from, done, to time.Time) int {
 
 func (d *download) stopped(err error) error {
 	if unfit, ok := errors.AsType[*hogapi.InputError](err); ok && unfit.Field == "RangeOptions" {
-		return shell.UsageError("the folder was begun with other options", "give those, or another FOLDER")
+		return shell.UsageError("the folder belongs to a download with other options", "repeat those options, or give another FOLDER")
 	}
 	f := *d.explain(err)
 	if d.byTimestamp && errors.Is(err, hogapi.ErrForbidden) {
-		f.Todo = "a download by timestamp is an export of a query, which this project or key may not make: leave out --by-timestamp"
+		f.Todo = "--by-timestamp exports a query, which this project or key may not do: leave the flag out"
 	}
 	if f.Code == shell.CodeOther || f.Code == shell.CodeStopped {
-		f.Code, f.Todo = shell.CodeStopped, "whole files stay: when the cause is removed, run the same command again"
+		f.Code, f.Todo = shell.CodeStopped, "complete files are kept: fix the cause, then run the same command again"
 	}
 	return &f
 }

@@ -32,9 +32,9 @@ func (a *app) explain(err error) *shell.Fault {
 		text = "interrupted"
 		return fault(shell.CodeStopped, "run the same command again")
 	case errors.Is(err, hogapi.ErrHeld):
-		return fault(shell.CodeOther, "another hogexport works in this folder: let it end, or end it")
+		return fault(shell.CodeOther, "another hogexport is using this folder: wait for it, or stop it")
 	case errors.Is(err, hogapi.ErrOutcomeUnknown):
-		return fault(shell.CodeStopped, "the service may have carried it out: run the same command again, which looks first")
+		return fault(shell.CodeStopped, "the service may have carried it out: run the same command again, which checks first")
 	case errors.Is(err, hogapi.ErrUnauthorized):
 		text = "the service does not accept the personal API key (401)"
 		return fault(shell.CodeProject, "check POSTHOG_PERSONAL_API_KEY (phx_…), and that --host is the project's region")
@@ -47,11 +47,11 @@ func (a *app) explain(err error) *shell.Fault {
 	case errors.Is(err, hogapi.ErrNotFound):
 		return fault(shell.CodeProject, "check --project-id, --host and the export: see hogexport list")
 	case errors.Is(err, reconcile.ErrMaxBytesRead):
-		return fault(shell.CodeCannot, "with a larger --max-read, or later within a day: what was read is kept")
+		return fault(shell.CodeCannot, "run again with a larger --max-read, or later within a day: the progress is kept")
 	case errors.Is(err, hogapi.ErrInvalid):
 		return fault(shell.CodeUsage, "")
 	case isAnswer && answer.StatusCode >= 500:
-		return fault(shell.CodeOther, "the service has a fault: run the same command again later")
+		return fault(shell.CodeOther, "the service failed: run the same command again later")
 	case isUnreachable:
 		return fault(shell.CodeOther, "check --host, the network and the name server, and run the same command again")
 	}

@@ -79,7 +79,7 @@ func (r *reconciling) folder(exports []hogapi.BatchExport, covered []*coverage.C
 // filesAt makes a place of files.
 func (r *reconciling) filesAt(files *found, exports []hogapi.BatchExport, covered []*coverage.Coverage, dir string) (*place, error) {
 	if len(files.lines)+len(files.parquet) == 0 {
-		text := "it has no files of a batch export"
+		text := "no files of a batch export"
 		if len(files.others) > 0 {
 			text += ", but others, such as " + shown(files.others)
 		}
@@ -110,7 +110,7 @@ func (r *reconciling) filesAt(files *found, exports []hogapi.BatchExport, covere
 		p.notes = append(p.notes, fmt.Sprintf("%s of JSON lines and %s of Parquet were read", plural(len(files.lines), "file"), plural(len(files.parquet), "file")))
 	}
 	if len(files.others) > 0 {
-		p.notes = append(p.notes, fmt.Sprintf("%s not read, since no export gives them such names: %s", plural(len(files.others), "file"), shown(files.others)))
+		p.notes = append(p.notes, fmt.Sprintf("%s not read, since exports do not write such names: %s", plural(len(files.others), "file"), shown(files.others)))
 	}
 	names := append(append(files.lines, files.parquet...), files.manifests...)
 	p.notes = append(p.notes, reconcile.CheckObjects(files.fsys, names, parquet.CountRows, covered...).Notes()...)
@@ -182,7 +182,7 @@ func (f brotliFile) Read(p []byte) (int, error) {
 	n, err := f.text.Read(p)
 	if err != nil && !errors.Is(err, io.EOF) {
 		if _, ok := errors.AsType[*fs.PathError](err); !ok {
-			err = errors.New("the brotli file is cut off or damaged: get it again")
+			err = errors.New("the brotli file is cut off or damaged: download it again")
 		}
 	}
 	return n, err

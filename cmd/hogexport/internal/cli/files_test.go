@@ -102,7 +102,7 @@ func TestReconcileFolder(t *testing.T) {
 	write("e.jsonl", asLines(t, rows[81:], ""))
 	write("notes.txt", []byte("not a row"))
 	reconcile := []string{"reconcile", "lake", "--to", folder, "--since", "40h"}
-	p.ends(t, 6, reconcile...).out(t, "note: 4 files of JSON lines and 1 file of Parquet were read", "note: 1 file not read, since no export gives them such names: notes.txt", "99 rows delivered, 1 missing")
+	p.ends(t, 6, reconcile...).out(t, "note: 4 files of JSON lines and 1 file of Parquet were read", "note: 1 file not read, since exports do not write such names: notes.txt", "99 rows delivered, 1 missing")
 
 	write("f.jsonl", asLines(t, rows[80:81], ""))
 	p.ends(t, 0, reconcile...)
@@ -124,7 +124,7 @@ func TestReconcileFolder(t *testing.T) {
 	require.NoError(t, os.RemoveAll(filepath.Join(folder, "2026")))
 	require.NoError(t, os.Remove(filepath.Join(folder, "e.jsonl")))
 	require.NoError(t, os.Remove(filepath.Join(folder, "f.jsonl")))
-	p.ends(t, 2, reconcile...).err(t, "it has no files of a batch export, but others, such as notes.txt")
+	p.ends(t, 2, reconcile...).err(t, "no files of a batch export, but others, such as notes.txt")
 }
 
 // aBucket is a fake S3 that refuses the requests a test names.
@@ -206,7 +206,7 @@ func TestReconcileBucket(t *testing.T) {
 		return ""
 	}
 	b.refuses = denied
-	reconcile(0, "s3://lake/").out(t, "note: objects: the rows of 2 of 2", "note: the bucket may not be listed", "COMPLETE: 120 rows delivered")
+	reconcile(0, "s3://lake/").out(t, "note: objects: the rows of 2 of 2", "note: the key may not list the bucket", "COMPLETE: 120 rows delivered")
 	b.refuses = func(r *http.Request) string {
 		if strings.Contains(r.URL.Path, objectName(hour)) {
 			return "AccessDenied"
@@ -217,7 +217,7 @@ func TestReconcileBucket(t *testing.T) {
 	assert.NotContains(t, r.stdout, "1 missing", "a file that is refused is not one that lacks rows")
 	b.refuses = denied
 	b.run(t, http.MethodDelete, "events/"+objectName(hour), nil)
-	reconcile(7, "s3://lake/events").err(t, "which is not there under this name", "allow s3:ListBucket")
+	reconcile(7, "s3://lake/events").err(t, "but the bucket has no file of this name", "allow s3:ListBucket")
 	reconcile(7, "s3://lake/others").err(t, "not below the prefix", "allow s3:ListBucket")
 
 	b.refuses = func(*http.Request) string { return "" }
@@ -233,7 +233,7 @@ func TestReconcileBucket(t *testing.T) {
 		to, endpoint, says string
 		code               int
 	}{
-		{"s3://nowhere/events", b.url, "there is no such bucket", 5}, {"s3://lake/nothing", b.url, "it has no files of a batch export", 2},
+		{"s3://nowhere/events", b.url, "there is no such bucket", 5}, {"s3://lake/nothing", b.url, "no files of a batch export", 2},
 		{"s3://", b.url, "does not name a bucket", 2}, {"s3://lake/events", "127.0.0.1:9000", "is not the URL of a service", 2},
 		{"s3://lake/events", "http://127.0.0.1:1", "did not answer", 5},
 	} {
@@ -267,7 +267,7 @@ func TestReconcileProfile(t *testing.T) {
 	p.run(t, "reconcile", "lake", "--to", "s3://lake", "--since", "40h")
 	assert.Equal(t, "AKIAENV", key)
 	delete(p.env, "AWS_ACCESS_KEY_ID")
-	for profile, says := range map[string]string{"role": "has no keys: it gets them by a role", "gone": "the profile of the AWS tools cannot be read"} {
+	for profile, says := range map[string]string{"role": "has no keys: it uses a role", "gone": "the AWS profile cannot be read"} {
 		p.env["AWS_PROFILE"] = profile
 		r := p.ends(t, 5, "reconcile", "lake", "--to", "s3://lake", "--since", "40h").err(t, says)
 		assert.NotContains(t, r.stderr, "s3cret")

@@ -41,31 +41,31 @@ prints a calendar with a letter for each interval, or for the worst interval
 of each day, and then the gaps with their reasons. It changes nothing. Without
 EXPORT it shows all exports of the project.
 
---accept FILE names gaps that are known: they are shown, and do not count. A
-line has the export's name or id, the first and the last time, and the reason,
-divided by tabs. It covers each interval within the two times; with from and one
-time, all later ones; without a time, the whole export:
+--accept FILE lists known gaps: they are shown, but do not count. A line has the
+export's name or id, two times and the reason, separated by tabs. It covers every
+interval between the two times; with from and one time, all later intervals;
+without a time, the whole export:
 
   events to the lake	2026-10-02 00:00	2026-10-03 00:00	before the move
   events to the lake	from 2026-11-18	paused until the audit is over
   second export	written once by a repair
 
 --max-behind TIME is for cron: it prints nothing if the newest exported interval
-of each export is young enough. An export whose interval is longer than TIME has
-its interval and TIME. Code 6: an export is behind; 7: cannot tell, also because
-the service does not answer, and also if others are behind. Older gaps do not
-count.`,
+of every export ended at most TIME ago. If the interval of an export is longer
+than TIME, it may be an interval and TIME ago. Older gaps do not count. Exit code
+6: an export is behind; 7: cannot tell for some exports, even if others are
+behind, or the service does not answer.`,
 		Example: "  hogexport gaps \"events to the warehouse\" --since 30d\n  hogexport gaps 0190f3c0 --json\n  hogexport gaps --max-behind 90m   # cron",
 		RunE:    func(cmd *cobra.Command, args []string) error { return g.run(cmd.Context(), args) },
 	}
 	f := cmd.Flags()
 	g.flags = f
-	f.StringVar(&g.since, "since", "30d", "the `TIME` from which on intervals count: 30d, 36h, or a day")
-	f.StringVar(&g.until, "until", "", "the `TIME` up to which intervals count; default: now")
+	f.StringVar(&g.since, "since", "30d", "count intervals since this `TIME`:  30d, 36h, or a day")
+	f.StringVar(&g.until, "until", "", "count intervals until this `TIME`; default: now")
 	f.BoolVar(&g.intervals, "intervals", false, "with --json, also print each interval with its runs")
-	f.StringVar(&g.accept, "accept", "", "a `FILE` with the gaps that are known")
-	f.StringVar(&g.report, "report", "", "also write a page to a `FILE` that can be sent on, such as gaps.html")
-	f.DurationVar(&g.maxBehind, "max-behind", 0, "only judge the newest exported interval of each export that is not paused: exit code 6 if it ended longer ago than this `TIME`, such as 90m")
+	f.StringVar(&g.accept, "accept", "", "a `FILE` of known gaps")
+	f.StringVar(&g.report, "report", "", "also write the result as a web page to a `FILE`, such as gaps.html")
+	f.DurationVar(&g.maxBehind, "max-behind", 0, "only check the newest exported interval of each unpaused export: exit code 6 if it ended longer ago than this `TIME`, such as 90m")
 	g.bindCache(cmd, &g.cache)
 	cmd.MarkFlagsMutuallyExclusive("max-behind", "report")
 	cmd.MarkFlagsMutuallyExclusive("max-behind", "since")
@@ -206,15 +206,15 @@ func (j *judged) verdict() string {
 	}
 	switch {
 	case n > 0:
-		return fmt.Sprintf("NOT EXPORTED: %s in %s, since %s UTC, of those from %s", plural(n, "interval"), plural(len(j.open), "gap"), j.open[0].Start.Format(clock), j.window())
+		return fmt.Sprintf("NOT EXPORTED: %s in %s, since %s UTC, checked from %s", plural(n, "interval"), plural(len(j.open), "gap"), j.open[0].Start.Format(clock), j.window())
 	case j.IsExported():
 		return "every interval from " + strings.Replace(j.window(), " (", " is exported (", 1)
 	case len(j.Accepted) > 0:
-		return "every other interval is exported, or its run is under way, of those from " + j.window()
+		return "every other interval is exported or has a run under way, checked from " + j.window()
 	case !slices.ContainsFunc(j.Intervals, func(x coverage.Interval) bool { return len(x.Runs) > 0 }):
-		return "no interval was due: none is exported, and none missing"
+		return "no interval was due, so nothing is missing"
 	}
-	return "no gap; but some intervals are exported by timestamp, or their runs are under way, of those from " + j.window()
+	return "no gap, but some intervals were exported by timestamp or have a run under way, in " + j.window()
 }
 
 // window says in which time the intervals of a verdict are, and that there are earlier ones.
@@ -277,11 +277,11 @@ func (g *gaps) verdictOf(all []judged) error {
 	switch {
 	case count > 0:
 		return &shell.Fault{
-			Code: shell.CodeMissing, Text: plural(count, "gap") + ", which nothing exports by itself",
+			Code: shell.CodeMissing, Text: plural(count, "gap") + "; they are not exported automatically",
 			Next: []shell.Step{{Text: "See what a repair would do:", Command: "hogexport repair " + names + shell.Given(g.flags, same...) + plan}},
 		}
 	case isUnknown:
-		return &shell.Fault{Code: shell.CodeCannot, Text: "some intervals have no run, and the settings of their time are not known", Todo: "give the key the scope activity_log:read, if the plan has an activity log"}
+		return &shell.Fault{Code: shell.CodeCannot, Text: "some intervals have no run, and the settings at that time are unknown", Todo: "give the key the scope activity_log:read, if the plan has an activity log"}
 	}
 	return nil
 }

@@ -81,7 +81,7 @@ func writePage(path, project string, all []judged) error {
 		return err
 	}
 	if err := durable.Replace(durable.OS{}, path, b.Bytes()); err != nil {
-		return &shell.Fault{Code: shell.CodeOther, Text: fmt.Sprintf("--report %s: the page cannot be written: %v", path, shell.Cause(err)), Todo: "make room, or give another FILE", Err: err}
+		return &shell.Fault{Code: shell.CodeOther, Text: fmt.Sprintf("--report %s: the page cannot be written: %v", path, shell.Cause(err)), Todo: "free some space, or give another FILE", Err: err}
 	}
 	const readable = 0o644
 	return os.Chmod(path, readable)

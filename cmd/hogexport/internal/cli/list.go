@@ -32,29 +32,29 @@ func newListCommand(a *app) *cobra.Command {
 	l := &list{app: a}
 	cmd := &cobra.Command{
 		Use: "list", Short: "Show all exports of the project on one screen", Args: cobra.NoArgs,
-		Long: `list shows all batch exports of the project: where they go, how often, whether
-they run, the end of the newest interval that is exported (UTC), and how many
-failures are left until the service pauses them. ID is the beginning of the id,
-which names the export in all commands. It costs one call for 100 exports, which tells the
+		Long: `list shows all batch exports of the project: destination, schedule, state, the
+end of the newest exported interval (UTC), and the number of failures left until
+the service pauses the export. ID is the beginning of the id, which all commands
+accept as the export. list makes one call for 100 exports, which returns the
 newest 10 runs of each. The sign ≥ or ≤ marks a value that 10 runs do not prove:
-list --gaps shows the exact one.
+list --gaps shows the exact value.
 
---gaps adds the intervals that are not exported. The first time it reads the
-runs of the last 30 days of each export; later it reads only new runs.`,
+--gaps adds the number of intervals that are not exported. It reads the runs of
+the last 30 days of each export the first time, and only new runs later.`,
 		Example: "  hogexport list\n  hogexport list --gaps --since 7d\n  hogexport list --json",
 		RunE:    func(cmd *cobra.Command, _ []string) error { return l.run(cmd.Context()) },
 	}
 	f := cmd.Flags()
 	l.flags = f
 	f.BoolVar(&l.gaps, "gaps", false, "count the intervals that are not exported")
-	f.StringVar(&l.since, "since", "30d", "the `TIME` from which on --gaps counts: 30d, 36h, or a day")
+	f.StringVar(&l.since, "since", "30d", "--gaps counts since this `TIME`:  30d, 36h, or a day")
 	l.bindCache(cmd, &l.cache)
 	return cmd
 }
 
 func (a *app) bindCache(cmd *cobra.Command, folder *string) {
-	cmd.Flags().Var(&a.ageLine, "age-line", "the `AGE` up to which a backfill of events chooses rows by their arrival: default: 7d on PostHog Cloud, 5d elsewhere; 4d for daily and weekly exports of a server before September 2026")
-	cmd.Flags().StringVar(folder, "cache", "", "the `FOLDER` that keeps what was read; default: hogexport in the user's folder for caches")
+	cmd.Flags().Var(&a.ageLine, "age-line", "the `AGE` up to which a backfill of events chooses rows by their arrival; default: 7d on PostHog Cloud, 5d elsewhere; 4d for daily and weekly exports of a server before September 2026")
+	cmd.Flags().StringVar(folder, "cache", "", "the `FOLDER` for the cache; default: hogexport in the user's cache folder")
 }
 
 func (l *list) run(ctx context.Context) error {

@@ -30,16 +30,15 @@ func newLogsCommand(a *app) *cobra.Command {
 	l := &logs{app: a}
 	cmd := &cobra.Command{
 		Use: "logs EXPORT", Short: "Show the log of an export, or of one run", Args: cobra.ExactArgs(1),
-		Long: `logs shows the log that the service keeps of an export, for 90 days: the newest
-entries, the newest one last. With --run it shows the log of one run: there is
-the cause of a run that is stuck, which has no error as long as the service
-repeats it.`,
+		Long: `logs shows the newest entries of the log of an export, newest last. The service
+keeps the log for 90 days. With --run, logs shows the log of one run. It has the
+cause of a stuck run, which has no error while the service retries it.`,
 		Example: "  hogexport logs \"events to the warehouse\" --problems\n  hogexport logs \"events to the warehouse\" --run 0190f3c0",
 		RunE:    func(cmd *cobra.Command, args []string) error { return l.run(cmd.Context(), args[0]) },
 	}
 	f := cmd.Flags()
 	f.StringVar(&l.ofRun, "run", "", "only the log of a `RUN`, by the beginning of its id: see hogexport runs")
-	f.StringVar(&l.since, "since", "7d", "the `TIME` from which on entries are shown: 30d, 36h, or a day; of a run, all are shown")
+	f.StringVar(&l.since, "since", "7d", "show entries since this `TIME`: 30d, 36h, or a day; with --run, all are shown")
 	f.StringVar(&l.search, "search", "", "only entries that contain a `TEXT`")
 	f.BoolVar(&l.problems, "problems", false, "only warnings and errors")
 	f.IntVar(&l.limit, "limit", fewEntries, "show at most this `NUMBER` of entries, the newest")
@@ -63,7 +62,7 @@ func (l *logs) run(ctx context.Context, name string) error {
 	}
 	switch {
 	case errors.Is(err, hogapi.ErrUnsupported):
-		return &shell.Fault{Code: shell.CodeCannot, Text: "this server lets no personal API key read logs", Todo: "see the log on the export's page in PostHog", Err: err}
+		return &shell.Fault{Code: shell.CodeCannot, Text: "this server does not let personal API keys read logs", Todo: "see the log on the export's page in PostHog", Err: err}
 	case err != nil:
 		return err
 	}

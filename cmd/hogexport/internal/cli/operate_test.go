@@ -43,9 +43,9 @@ func TestRunsLogsAndCancel(t *testing.T) {
 	p.ends(t, 2, "logs", "warehouse", "--run", "ffffffff").err(t, `0 runs have an id that begins with "ffffffff"`, "see hogexport runs")
 	p.ends(t, 2, "cancel", "warehouse", uuid.NewString()).err(t, "0 runs have an id")
 
-	p.ends(t, 2, "cancel", "warehouse").err(t, "want the id of what to cancel", "run "+stuck.String(), "Running, since")
-	p.ends(t, 2, "cancel", "warehouse", "0190f3c0").err(t, "nobody can answer the question whether to cancel run "+stuck.String(), "nothing was changed")
-	p.ends(t, 0, "cancel", "warehouse", "0190f3c0", "--dry-run").out(t, "would cancel run", "in project 12345: what it has not exported is a gap", "Nothing was changed.")
+	p.ends(t, 2, "cancel", "warehouse").err(t, "the id of a run or backfill is missing", "run "+stuck.String(), "Running, since")
+	p.ends(t, 2, "cancel", "warehouse", "0190f3c0").err(t, "this is not a terminal, so nobody can confirm: cancel run "+stuck.String(), "nothing was changed")
+	p.ends(t, 0, "cancel", "warehouse", "0190f3c0", "--dry-run").out(t, "would cancel run", "in project 12345: intervals that it has not exported are gaps", "Nothing was changed.")
 	assert.Empty(t, p.server.Calls(ops.RunsCancel))
 	p.ends(t, 0, "cancel", "warehouse", "0190f3c0", "--yes").out(t, "cancelled run "+stuck.String())
 	p.ends(t, 0, "cancel", "warehouse", "0190f3c0", "--yes").out(t, "cancelled already: run")
@@ -79,7 +79,7 @@ func TestPauseAndUnpause(t *testing.T) {
 	})
 	isPaused := func() bool { return p.server.Project(hogapitest.DefaultProject).Exports()[0].Paused }
 	p.ends(t, 2, "pause")
-	p.ends(t, 2, "pause", "warehouse").err(t, "nobody can answer the question whether to pause warehouse (hour, BigQuery posthog.events, active)", "nothing was changed")
+	p.ends(t, 2, "pause", "warehouse").err(t, "this is not a terminal, so nobody can confirm: pause warehouse (hour, BigQuery posthog.events, active)", "nothing was changed")
 	p.ends(t, 0, "pause", "warehouse", "--dry-run").out(t, "would pause warehouse", "in project 12345: no interval is exported until unpause", "Nothing was changed.")
 	assert.False(t, isPaused())
 	p.ends(t, 0, "pause", "warehouse", "--yes").out(t, "paused warehouse")
@@ -124,7 +124,7 @@ func TestDryRunAndAgeLine(t *testing.T) {
 	p.ends(t, 0, "repair", "warehouse", "--dry-run", "--json").out(t, `"age_line":432000000000000`)
 	p.ends(t, 0, "repair", "warehouse", "--dry-run", "--json", "--age-line", "2h").out(t, `"age_line":7200000000000`, `"action":"file_download"`)
 	p.ends(t, 6, "gaps", "warehouse", "--age-line", "2h").err(t, "hogexport repair warehouse --age-line 2h0m0s")
-	p.ends(t, 2, "gaps", "--age-line", "soon").err(t, "want a length of time such as 36h or 30d")
+	p.ends(t, 2, "gaps", "--age-line", "soon").err(t, "write a duration such as 36h or 30d")
 	assert.Empty(t, p.server.Calls(ops.BackfillsCreate))
 }
 
@@ -169,8 +169,8 @@ func TestPlanWarns(t *testing.T) {
 	add("by a person", now.AddDate(0, 0, -3))
 	refused := "repair refuses this plan now: 3 of the newest 4 runs have failed, and one more failure would pause the export and cancel the backfill."
 	p.ends(t, 0, "repair", "failing", "--dry-run").out(t, refused, "repair when newer runs have completed. Last error: no such dataset")
-	p.ends(t, 0, "repair", "by the service", "--dry-run").out(t, refused, "after hogexport unpause", "by the service after 3 failed runs, and repair leaves that as it is without --unpause")
-	p.ends(t, 0, "repair", "by a person", "--dry-run").out(t, refused, "paused since "+now.AddDate(0, 0, -3).Format(clock)+" UTC, probably by a person: no run had failed then, and repair leaves")
+	p.ends(t, 0, "repair", "by the service", "--dry-run").out(t, refused, "after hogexport unpause", "by the service after 3 failed runs; without --unpause, repair leaves it so")
+	p.ends(t, 0, "repair", "by a person", "--dry-run").out(t, refused, "paused since "+now.AddDate(0, 0, -3).Format(clock)+" UTC, probably by a person: no run had failed then; without --unpause, repair leaves it so")
 	p.run(t, "list").out(t, "by a person: paused since", ", probably by a person", "by the service: paused since", "by the service after 3")
 }
 
@@ -184,9 +184,9 @@ func TestRepairCountsWhatCame(t *testing.T) {
 	repair := func(code int, rows string) result {
 		return p.ends(t, code, "repair", "warehouse", "--yes", "--max-rows", rows)
 	}
-	repair(3, "4000").err(t, "4,500 rows came so far, and about 1,000 of the other steps would come: more than --max-rows 4,000", "were not begun", "larger --max-rows, which continues")
+	repair(3, "4000").err(t, "4,500 rows were exported so far, and the other steps have about 1,000: more than --max-rows 4,000", "were not started", "with a larger --max-rows")
 	assert.Len(t, p.server.Calls(ops.BackfillsCreate), 1)
-	repair(3, "5499").err(t, "continue the repair", "4,500 rows came so far")
+	repair(3, "5499").err(t, "continue the repair", "4,500 rows were exported so far")
 	repair(0, "5500").out(t, "2 done", "is exported")
 	assert.Len(t, p.server.Calls(ops.BackfillsCreate), 2)
 }

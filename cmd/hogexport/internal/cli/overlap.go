@@ -15,6 +15,6 @@ func checkOverlap(folder string, from, to time.Time) error {
 	if !found {
 		return nil
 	}
-	return shell.UsageError(fmt.Sprintf("%s has rows of %s to %s already, which would be there twice", folder, start.Format(clock), end.Format(clock)),
+	return shell.UsageError(fmt.Sprintf("%s already has rows of %s to %s, which would be duplicated", folder, start.Format(clock), end.Format(clock)),
 		"give the same --from and --to to continue, another FOLDER, or a time that does not overlap")
 }

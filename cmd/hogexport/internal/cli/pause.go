@@ -29,9 +29,9 @@ func newPauseCommand(a *app, pause bool) *cobra.Command {
 	p := &pausing{app: a, pause: pause}
 	cmd := &cobra.Command{
 		Use: "pause EXPORT…", Short: "Stop the schedule of exports",
-		Long: `pause stops the schedule of exports. A run that is under way continues. The
-intervals of the pause are not exported: after hogexport unpause, hogexport
-repair exports them.`,
+		Long: `pause stops the schedule of exports. A run under way continues. The intervals of
+the pause are not exported: after hogexport unpause, hogexport repair exports
+them.`,
 		Example: "  hogexport pause \"events to the warehouse\"",
 		Args:    cobra.MinimumNArgs(1),
 		RunE:    func(cmd *cobra.Command, args []string) error { return p.run(cmd.Context(), args) },

@@ -51,12 +51,12 @@ func printPlan(w io.Writer, plan *coverage.Plan) {
 	}
 	for i, command := range downloads(plan) {
 		if i == 0 {
-			fmt.Fprintln(w, term.Flow("Rows that arrived late, or that no step brings: only a download has them. It is billed like an export, and you load its files yourself:"))
+			fmt.Fprintln(w, term.Flow("Late rows, and rows that no step exports, need a download. PostHog bills it like an export, and you load the files yourself:"))
 		}
 		fmt.Fprintln(w, term.Command("  "+command))
 	}
 	if gap, until := deadline(plan); until.After(plan.PlannedAt) {
-		fmt.Fprintln(w, term.Flow(fmt.Sprintf("Begin before %s UTC: from then on, the gap from %s is more than %s old. A backfill would choose its events by their timestamp, not by their arrival, so repair refuses this plan: plan again.",
+		fmt.Fprintln(w, term.Flow(fmt.Sprintf("Start before %s UTC: after that, the gap from %s is more than %s old, and a backfill would choose its events by timestamp instead of arrival. Repair then refuses this plan: make a new one.",
 			until.Format(clock), gap.Format(clock), span(plan.AgeLine))))
 	}
 	if len(plan.Steps) > 0 {
@@ -86,9 +86,9 @@ func printSteps(w io.Writer, plan *coverage.Plan) {
 			if !strings.Contains(text, s.Prefix) {
 				text += "; its prefix: " + s.Prefix
 			}
-			text += "; rows that arrived late never come in it"
+			text += "; late rows are never in it"
 		case s.Request != nil:
-			text += "; this repair writes nothing for it. A second export with credentials of your own could, by timestamp: --json has the request"
+			text += "; this repair does not export it. A second export with your own credentials could, by timestamp: --json has the request"
 		}
 		if text != "" {
 			fmt.Fprintln(w, term.Flow(s.Start.Format(clock)+": "+term.Line(inFlags(text))))
@@ -142,29 +142,29 @@ func twice(plan *coverage.Plan) string {
 		case second > 0 && isKnown:
 			again = "up to " + progress.Number(ofSecond) + ", if both the old and the new prefix are read"
 		case second > 0:
-			again = "nobody knows how many, if both the old and the new prefix are read"
+			again = "unknown, if both the old and the new prefix are read"
 		}
-		return "Rows that come twice: " + again + "; a backfill replaces the objects of its intervals, if there are any."
+		return "Duplicate rows: " + again + "; a backfill replaces the objects of its intervals, if there are any."
 	}
 	var texts []string
 	switch {
 	case scheduled+other == 0:
 		return ""
 	case modelOf(plan) == hogapi.ModelPersons:
-		return "Rows that come twice: none, since the table keeps one row of each person, by team and distinct id."
+		return "Duplicate rows: none, since the table keeps one row per person, by team and distinct id."
 	case modelOf(plan) == hogapi.ModelSessions:
-		return "Rows that come twice: none, since the table keeps one row of each session."
+		return "Duplicate rows: none, since the table keeps one row per session."
 	case modelOf(plan) == hogapi.ModelHogQL:
-		return "Rows that come twice: as the query says; none, if the export merges by a primary key."
+		return "Duplicate rows: depends on the query; none if the export merges by a primary key."
 	case plan.MergesByUUID:
-		return "Rows that come twice: none, since the table keeps one row of each uuid."
+		return "Duplicate rows: none, since the table keeps one row per uuid."
 	case other > 0:
 		texts = append(texts, fmt.Sprintf("up to %s, of the %s by timestamp; only a comparison of rows tells how many (hogexport reconcile)", progress.Number(rows), plural(other, "backfill")))
 	}
 	if len(partly) > 0 {
 		texts = append(texts, "rows that runs may have written before they ended, in the gaps from "+strings.Join(partly, ", "))
 	}
-	return "Rows that come twice: " + cmp.Or(strings.Join(texts, "; "), "none") + "."
+	return "Duplicate rows: " + cmp.Or(strings.Join(texts, "; "), "none") + "."
 }
 
 // isObjectStore reports whether the export of a plan writes objects.
@@ -227,10 +227,10 @@ type planned struct {
 // unfit explains that a plan in the cache does not fit any more. A plan without a step under way is removed: its steps
 // show in the coverage.
 func (p planned) unfit(f *shell.Fault) *shell.Fault {
-	f.Code, f.Todo = shell.CodeStopped, "the plan was removed: run the same command again, which makes another"
+	f.Code, f.Todo = shell.CodeStopped, "the plan was removed: run the same command again to make a new one"
 	kept, _, err := readPlan(p.file)
 	if err == nil && count(kept, coverage.StepBegun) > 0 {
-		f.Todo = "when the backfill that is under way has ended, which hogexport gaps shows, remove " + p.file + ", and run the same command again"
+		f.Todo = "wait until the backfill under way has ended (see hogexport gaps), remove " + p.file + ", and run the same command again"
 		return f
 	}
 	_ = os.Remove(p.file)
@@ -249,7 +249,7 @@ func (r *repair) hold(p planned) (release func(), err error) {
 	switch {
 	case errors.Is(err, durable.ErrLocked):
 		return nil, &shell.Fault{
-			Code: shell.CodeStopped, Text: "another hogexport repairs " + term.Line(p.Name), Todo: "run the same command again when it has ended; nothing of this export was changed", Err: err,
+			Code: shell.CodeStopped, Text: "another hogexport is repairing " + term.Line(p.Name), Todo: "run the same command again when that one has ended; this export was not changed", Err: err,
 		}
 	case err != nil:
 		r.Warn(fmt.Sprintf("another repair of %s is not kept away: %v", term.Line(p.Name), shell.Cause(err)))
@@ -259,7 +259,7 @@ func (r *repair) hold(p planned) (release func(), err error) {
 	}
 	if now, _ := durable.Read(durable.OS{}, p.file); !bytes.Equal(now, p.text) {
 		release()
-		return nil, &shell.Fault{Code: shell.CodeStopped, Text: p.file + " has changed since the plan was shown", Todo: "run the same command again; nothing of this export was changed"}
+		return nil, &shell.Fault{Code: shell.CodeStopped, Text: p.file + " has changed since the plan was shown", Todo: "run the same command again; this export was not changed"}
 	}
 	return release, nil
 }
@@ -268,13 +268,13 @@ func (r *repair) hold(p planned) (release func(), err error) {
 func readPlan(path string) (*coverage.Plan, []byte, error) {
 	text, err := durable.Read(durable.OS{}, path)
 	if err != nil {
-		return nil, nil, shell.UsageError(fmt.Sprintf("%s: the plan cannot be read: %v", path, shell.Cause(err)), "give a file that hogexport repair --plan has written")
+		return nil, nil, shell.UsageError(fmt.Sprintf("%s: the plan cannot be read: %v", path, shell.Cause(err)), "give a file written by hogexport repair --plan")
 	}
 	plan := &coverage.Plan{}
 	decoder := json.NewDecoder(bytes.NewReader(text))
 	decoder.DisallowUnknownFields()
 	if err := decoder.Decode(plan); err != nil || decoder.More() || plan.ExportID == uuid.Nil || len(plan.Steps) > 0 && plan.Schedule == "" {
-		return nil, text, shell.UsageError(path+": this is no plan of hogexport repair", "give a file that hogexport repair --plan has written")
+		return nil, text, shell.UsageError(path+": not a plan of hogexport repair", "give a file written by hogexport repair --plan")
 	}
 	return plan, text, nil
 }
@@ -339,7 +339,7 @@ func savePlan(path string, plan *coverage.Plan) error {
 		path = to // the file, and not the link
 	}
 	if err := durable.Replace(durable.OS{}, path, append(text, '\n')); err != nil {
-		return &shell.Fault{Code: shell.CodeStopped, Text: fmt.Sprintf("%s: the plan cannot be written: %v", path, shell.Cause(err)), Todo: "make room, or give a file in another folder, and run the same command again", Err: err}
+		return &shell.Fault{Code: shell.CodeStopped, Text: fmt.Sprintf("%s: the plan cannot be written: %v", path, shell.Cause(err)), Todo: "free some space, or give a file in another folder, and run the same command again", Err: err}
 	}
 	return nil
 }

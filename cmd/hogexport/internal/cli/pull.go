@@ -48,7 +48,7 @@ type definitionType struct {
 	Credentials map[string]string `yaml:"credentials,omitempty"` // the environment variable of each secret, or a blank
 }
 
-const definitionHead = "# A batch export of PostHog, as hogexport pull has read it: no secrets. Make another one of it with hogexport create.\n"
+const definitionHead = "# A PostHog batch export, written by hogexport pull, without secrets. hogexport create makes a new export from it.\n"
 
 const blanksHead = "# hogexport create --secret KEY=VARIABLE fills a blank among the credentials: the name of an environment variable that has it.\n"
 
@@ -66,14 +66,14 @@ func newPullCommand(a *app) *cobra.Command {
 review, for git, or to make a copy with hogexport create. Secrets are left out;
 the service never returns them. It replaces only files that it has written.
 
-Files of exports that were deleted stay, and are named; --prune removes them.
+Files of deleted exports are kept and listed; --prune removes them.
 --check compares and writes nothing: exit code 6 if a file differs.`,
 		Example: "  hogexport pull exports\n  hogexport pull exports --check",
 		RunE:    func(cmd *cobra.Command, args []string) error { return p.run(cmd.Context(), args[0]) },
 	}
 	f := cmd.Flags()
 	f.BoolVar(&p.check, "check", false, "write nothing; exit code 6 if a file differs from the project")
-	f.BoolVar(&p.prune, "prune", false, "remove the files of exports that the project has no longer")
+	f.BoolVar(&p.prune, "prune", false, "remove the files of exports that no longer exist")
 	bindDryRun(cmd, &p.dryRun)
 	cmd.MarkFlagsMutuallyExclusive("check", "prune")
 	return cmd
@@ -119,12 +119,12 @@ func (p *pull) run(ctx context.Context, folder string) error {
 			return err
 		}
 		if err := durable.Replace(durable.OS{}, path, texts[path]); err != nil {
-			return &shell.Fault{Code: shell.CodeOther, Text: fmt.Sprintf("%s: the file cannot be written: %v", path, shell.Cause(err)), Todo: "make room, or give another FOLDER, and run the same command again", Err: err}
+			return &shell.Fault{Code: shell.CodeOther, Text: fmt.Sprintf("%s: the file cannot be written: %v", path, shell.Cause(err)), Todo: "free some space, or give another FOLDER, and run the same command again", Err: err}
 		}
 	}
 	for _, path := range gone {
 		if !p.prune {
-			p.Warn(path + " is of an export that the project has no longer: --prune removes it")
+			p.Warn(path + " belongs to an export that no longer exists: --prune removes it")
 		} else if err := os.Remove(path); err != nil {
 			return &shell.Fault{Code: shell.CodeOther, Text: fmt.Sprintf("%s: the file cannot be removed: %v", path, shell.Cause(err)), Err: err}
 		}

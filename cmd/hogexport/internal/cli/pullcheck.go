@@ -36,7 +36,7 @@ func (p *pull) compare(paths []string, texts map[string][]byte, gone []string) e
 		}
 		switch {
 		case err != nil:
-			lines = append(lines, term.Line(path)+": not there")
+			lines = append(lines, term.Line(path)+": missing")
 		case !bytes.Equal(text, texts[path]):
 			lines = append(append(lines, term.Line(path)+": differs"), difference(string(text), string(texts[path]))...)
 		}

@@ -43,43 +43,43 @@ func newReconcileCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "reconcile EXPORT…", Short: "Compare the events of PostHog with the destination, row by row",
 		Long: `reconcile compares the events of the project with the table or the files that
-exports write into, by key and without copying the data. It names each row that
-is missing, doubled, altered, or only there. It changes neither side: the
-statements that would repair a difference are printed.
+exports write into, by key and without copying the data. It lists each row that
+is missing, duplicated, altered, or only in the destination. It changes neither
+side, but prints the statements that would repair a difference.
 
-Name all exports that write into the place: rows are judged by all of them. The
-place is one of:
+Name all exports that write into the destination: a row may come from any of
+them. The destination is one of:
 
   postgres://user@host:5432/database
   clickhouse://user@host:9000/database
   s3://bucket/prefix, with the files of a batch export
   a folder with such files: Parquet, and JSON lines, also as .gz, .br and .zst
 
-The password is not for the arguments, where others see it: put the whole URL
-into HOGEXPORT_TO, or use PGPASSWORD. The user needs to read only.
+Other users can see arguments, so do not pass a password there: put the whole URL
+into HOGEXPORT_TO, or use PGPASSWORD. The user needs only read access.
 
-For a bucket, keys and region are those of the AWS tools: AWS_ACCESS_KEY_ID,
-AWS_SECRET_ACCESS_KEY, AWS_REGION, AWS_PROFILE and their files. Another service
-than Amazon's needs --s3-endpoint, or AWS_ENDPOINT_URL_S3. All files below the
-prefix are read once: of Parquet, the compared columns only. The permission
-s3:GetObject is enough if the bucket is written by one export; with
-s3:ListBucket, files that no run names are found too.
+For a bucket, keys and region are set as for the AWS tools: AWS_ACCESS_KEY_ID,
+AWS_SECRET_ACCESS_KEY, AWS_REGION, AWS_PROFILE and their files. Another S3 service
+needs --s3-endpoint, or AWS_ENDPOINT_URL_S3. All files below the prefix are read
+once; of Parquet files, only the compared columns. The permission s3:GetObject is
+enough if one export writes into the bucket; s3:ListBucket also finds files that
+no run names.
 
-Killed and started again within a day, it continues. Exit code 6: rows are
+After a kill, the same command continues within a day. Exit code 6: rows are
 missing; 7: some rows could not be compared.`,
 		Example: "  HOGEXPORT_TO=postgres://reader:…@db/posthog hogexport reconcile \"events to the warehouse\" --table events --since 30d --report result",
 		RunE:    func(cmd *cobra.Command, args []string) error { return r.run(cmd.Context(), args) },
 	}
 	f := cmd.Flags()
-	f.StringVar(&r.to, "to", "", "the `PLACE`: a URL or a folder; a URL with a password only in the variable")
+	f.StringVar(&r.to, "to", "", "the destination `PLACE`: a URL or a folder; set a URL with a password in the variable instead")
 	f.StringVar(&r.table, "table", "events", "the `TABLE`, such as analytics.events")
-	f.StringVar(&r.endpoint, "s3-endpoint", "", "the `URL` of a service that speaks S3; or AWS_ENDPOINT_URL_S3")
+	f.StringVar(&r.endpoint, "s3-endpoint", "", "the `URL` of an S3-compatible service; or AWS_ENDPOINT_URL_S3")
 	f.StringVar(&r.since, "since", "30d", "the first `TIME` of events: 30d, 36h, or a day")
-	f.StringVar(&r.until, "until", "", "the `TIME` at which the range ends; default: an hour ago")
+	f.StringVar(&r.until, "until", "", "the end `TIME` of the range; default: an hour ago")
 	f.StringVar(&r.report, "report", "", "a `FOLDER` for the report: page, JSON, text, and the uuids of each class")
 	f.IntVar(&r.maxQueries, "max-queries", 0, "the largest `NUMBER` of queries to each side; default: 10,000, and 1,200 an hour to PostHog")
 	f.Var(&r.maxRead, "max-read", "stop before the queries have read more than this `SIZE` of the project, such as 10GB; run it again to continue")
-	f.BoolVar(&r.yes, "yes", false, "on a terminal, do not ask before the queries begin")
+	f.BoolVar(&r.yes, "yes", false, "do not ask for confirmation before the queries (on a terminal)")
 	bindDryRun(cmd, &r.dryRun)
 	r.bindCache(cmd, &r.cache)
 	return cmd
@@ -176,7 +176,7 @@ func (r *reconciling) resume(path, command string, o *reconcile.Options) error {
 		if err := os.Remove(journal); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
-		r.Note("the comparison of " + was.At.Format(clock) + " UTC, which was stopped, was of another range or of other files: this one begins again")
+		r.Note("the comparison of " + was.At.Format(clock) + " UTC, which was not finished, had another range or other files: starting from the beginning")
 	}
 	text, err = json.Marshal(stopped{command, time.Now().UTC(), o.From, o.Exports})
 	if err != nil {
@@ -233,7 +233,7 @@ func (r *reconciling) finish(report *reconcile.Report, side reconcile.Side) erro
 	}
 	if r.report != "" {
 		if err := report.WriteFiles(r.report); err != nil {
-			return &shell.Fault{Code: shell.CodeOther, Text: "--report: " + err.Error(), Todo: "give another FOLDER, or make room", Err: err}
+			return &shell.Fault{Code: shell.CodeOther, Text: "--report: " + err.Error(), Todo: "give another FOLDER, or free some space", Err: err}
 		}
 		r.Note("the report is in " + filepath.Join(r.report, "report.html"))
 	}
@@ -257,7 +257,7 @@ type place struct {
 // open opens the place of --to.
 func (r *reconciling) open(ctx context.Context, exports []hogapi.BatchExport, covered []*coverage.Coverage, dir string) (*place, error) {
 	if r.to == "" {
-		return nil, shell.UsageError("the place to compare with is missing", "set HOGEXPORT_TO to the URL of the database, or give --to FOLDER")
+		return nil, shell.UsageError("the destination to compare with is missing", "set HOGEXPORT_TO to the URL of the database, or give --to FOLDER")
 	}
 	switch kind, rest, isURL := strings.Cut(r.to, "://"); {
 	case !isURL:
@@ -281,7 +281,7 @@ func (r *reconciling) database(ctx context.Context, kind string, team int64) (*p
 	}{"postgres": {"pgx", reconcile.Postgres}, "postgresql": {"pgx", reconcile.Postgres}, "clickhouse": {"clickhouse", reconcile.ClickHouse}}
 	driver, ok := drivers[kind]
 	if !ok {
-		return nil, shell.UsageError(fmt.Sprintf("--to: places of the kind %q are not known", kind), "give postgres://…, clickhouse://…, s3://…, or a folder; for other databases use the package reconcile")
+		return nil, shell.UsageError(fmt.Sprintf("--to: unsupported kind of destination %q", kind), "give postgres://…, clickhouse://…, s3://…, or a folder; for other databases use the package reconcile")
 	}
 	db, err := sql.Open(driver.name, r.to)
 	if err != nil {
@@ -311,12 +311,12 @@ func cacheFault(err error) error {
 // explained returns an error of a comparison, with the advice to continue.
 func (r *reconciling) explained(err error) error {
 	if errors.Is(err, s3files.ErrReplaced) {
-		return &shell.Fault{Code: shell.CodeStopped, Text: "an object was replaced while the bucket was read", Todo: "run the same command again, which reads the new object", Err: err}
+		return &shell.Fault{Code: shell.CodeStopped, Text: "a file in the bucket was replaced during the comparison", Todo: "run the same command again", Err: err}
 	}
 	f := *r.explain(err)
 	if f.Code == shell.CodeOther || f.Code == shell.CodeStopped {
 		f.Text = strings.Join(strings.Fields(term.Line(f.Text)), " ")
-		f.Todo = strings.TrimSpace(f.Todo + " When the cause is removed, the same command continues.")
+		f.Todo = strings.TrimSpace(f.Todo + " Fix the cause; the same command continues.")
 	}
 	return &f
 }

@@ -47,46 +47,48 @@ func newRepairCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "repair EXPORT…", Short: "Export again the intervals that are not exported",
 		Long: `repair finds the gaps of an export and plans a repair for each. It prints the
-plan: what is exported again, what may come twice, what is left to you and why.
-Then it asks, carries the plan out, follows the backfills, and looks again.
-With several exports, it prints all plans, asks once, and applies --max-rows to
-the sum. It repairs one export after another, up to the first that fails.
+plan: the intervals to export again, rows that may be duplicated, and the gaps
+left to you, with reasons. Then it asks, runs and follows the backfills, and
+checks the result. With several exports, it prints all plans, asks once, and
+applies --max-rows to the sum. It repairs one export after another, up to the
+first failure.
 
-The service may choose events of a gap that is more than 5 days old by their
-timestamp. In an object store such a backfill would replace objects, so a second
-export writes its rows to another prefix. For the reasons and all limits, see
+If a gap is more than 5 days old, the service may choose its events by timestamp.
+In an object store such a backfill would replace objects, so a second export
+writes the rows to another prefix. For the reasons and all limits, see
 https://github.com/hogapi/hogapi/blob/main/docs/exports.md
-A run that is stuck, for 3 hours or 3 intervals, whichever is longer, is
-cancelled before its gap is exported again. HTTP destinations and workflows act
-on each row and are never repaired. With --yes, backfills and second exports by
-timestamp are left out without --by-timestamp. Gaps that are left to you end each repair with code
-6: get their rows, then name the gaps in a file for --accept.
-In Postgres and some tables of Redshift, a run that did not complete leaves some
-of its rows. Such gaps are left to you without --accept-copies: hogexport
-reconcile shows what is there, and the statement that removes what came twice.
+
+A run that is stuck for 3 hours or 3 intervals, whichever is longer, is cancelled
+before its gap is exported again. HTTP destinations and workflows act on each row
+and are never repaired. With --yes, backfills and second exports by timestamp
+need --by-timestamp. Gaps left to you end each repair with code 6: get their
+rows, then list the gaps in a file for --accept.
+
+In Postgres and some tables of Redshift, a failed run leaves some of its rows.
+Such gaps are left to you without --accept-copies: hogexport reconcile shows
+these rows, and prints the statement that removes duplicates.
 
 --plan FILE writes the plan of one export and changes nothing; --apply FILE
-carries out that plan, without the gaps of --accept. The file keeps the progress: killed and
-started again with the same --apply, repair continues and begins nothing twice.
-Without --plan and --apply, the plan is kept in the cache, and the same command
-continues.`,
+carries out that plan, without the gaps of --accept. The file keeps the progress:
+after a kill, the same --apply continues and begins nothing twice. Without --plan
+and --apply, the plan is kept in the cache, and the same command continues.`,
 		Example: "  hogexport repair \"events to the warehouse\"\n  hogexport repair \"events to the warehouse\" --plan plan.json\n  hogexport repair --apply plan.json\n" +
 			"  hogexport repair \"events to the warehouse\" --yes --max-rows 1000000  # cron",
 		RunE: func(cmd *cobra.Command, args []string) error { return r.run(cmd.Context(), args) },
 	}
 	f := cmd.Flags()
 	r.flags = f
-	f.StringVar(&r.since, "since", "30d", "the `TIME` from which on gaps are repaired: 30d, 36h, or a day")
+	f.StringVar(&r.since, "since", "30d", "repair gaps since this `TIME`:  30d, 36h, or a day")
 	f.StringVar(&r.plan, "plan", "", "write the plan to a `FILE`, and change nothing")
 	f.StringVar(&r.apply, "apply", "", "carry out the plan of a `FILE` that --plan has written")
 	f.BoolVar(&r.yes, "yes", false, "do not ask; needs --max-rows, and leaves backfills by timestamp out")
-	f.BoolVar(&r.byTimestamp, "by-timestamp", false, "with --yes, also carry out backfills and second exports that choose rows by timestamp: rows may come twice, and rows that arrived late do not come")
-	f.Int64Var(&r.maxRows, "max-rows", 0, "refuse plans that export about more than this `NUMBER` of rows again, or a number that is not known, and begin no further step when more came; downloads do not count")
-	f.BoolVar(&r.unpause, "unpause", false, "also unpause the export at the end; unpausing exports no rows again")
-	f.StringVar(&r.accept, "accept", "", "a `FILE` with the gaps that are known, which are left as they are: see hogexport gaps --help")
-	f.BoolVar(&r.unknown, "include-unknown", false, "also export intervals again of which nobody can tell whether they are exported")
-	f.BoolVar(&r.copies, "accept-copies", false, "also export intervals again of which rows may be in the table already: they come twice, until you remove the copies")
-	f.DurationVar(&r.every, "every", 0, "the `TIME` between two looks at a backfill; default: 5s, growing to 30s")
+	f.BoolVar(&r.byTimestamp, "by-timestamp", false, "with --yes, also run backfills and second exports that choose rows by timestamp: rows may be duplicated, and late rows are left out")
+	f.Int64Var(&r.maxRows, "max-rows", 0, "refuse plans that export more than about this `NUMBER` of rows again, or an unknown number, and stop before the next step once more rows were exported; downloads do not count")
+	f.BoolVar(&r.unpause, "unpause", false, "also unpause the export at the end; unpausing does not export rows again")
+	f.StringVar(&r.accept, "accept", "", "a `FILE` of known gaps, which are not repaired: see hogexport gaps --help")
+	f.BoolVar(&r.unknown, "include-unknown", false, "also repair intervals that may have been exported already")
+	f.BoolVar(&r.copies, "accept-copies", false, "also repair intervals with rows that may be in the table already: these rows are duplicated until you remove the copies")
+	f.DurationVar(&r.every, "every", 0, "the `TIME` between two polls of a backfill; default: 5s, growing to 30s")
 	r.bindCache(cmd, &r.cache)
 	bindDryRun(cmd, &r.dryRun)
 	cmd.MarkFlagsMutuallyExclusive("plan", "apply")
@@ -96,7 +98,7 @@ continues.`,
 
 func (r *repair) run(ctx context.Context, names []string) error {
 	if r.yes && r.maxRows <= 0 {
-		return shell.UsageError("--yes without --max-rows", "give --max-rows NUMBER: rows that are exported again are billed, and can come twice")
+		return shell.UsageError("--yes without --max-rows", "give --max-rows NUMBER: rows exported again are billed, and can be duplicated")
 	}
 	known, err := readAccepted(r.accept)
 	if err != nil {
@@ -193,7 +195,7 @@ func (r *repair) withRest(err error, rest []planned) error {
 	f := *r.explain(err)
 	f.More = append(slices.Clone(f.More), "not begun: "+strings.Join(names, ", "))
 	if len(f.Next) > 0 {
-		f.Next = append(slices.Clone(f.Next), shell.Step{Text: "Then repair those that were not begun:", Command: "hogexport repair" + words + shell.Given(r.flags, again...)})
+		f.Next = append(slices.Clone(f.Next), shell.Step{Text: "Then repair the others:", Command: "hogexport repair" + words + shell.Given(r.flags, again...)})
 	}
 	return &f
 }
@@ -274,9 +276,9 @@ func (r *repair) failed(err error, plan planned, report *coverage.Report) error 
 	if _, isAnswer := errors.AsType[*hogapi.APIError](err); f.Code == shell.CodeOther || f.Code == shell.CodeStopped || f.Code == shell.CodeUsage && isAnswer {
 		f.Code = shell.CodeStopped
 		if _, err := os.Stat(plan.file); err == nil {
-			text := "When the cause is removed, continue with:"
+			text := "Fix the cause, then continue with:"
 			if f.Text == "interrupted" {
-				f.Todo, text = "", "To go on, continue with:"
+				f.Todo, text = "", "To continue:"
 				for _, s := range plan.Steps {
 					if s.State == coverage.StepBegun && s.Action == coverage.ActionBackfill {
 						f.More = append(f.More, "the backfill of "+s.Start.Format(clock)+" to "+s.End.Format(clock)+" UTC continues in PostHog: hogexport cancel ends it")
@@ -324,7 +326,7 @@ func stillOpen(open int, commands []string) error {
 		f.Next = append(f.Next, shell.Step{Command: command})
 	}
 	if len(f.Next) > 0 {
-		f.Next[0].Text = "Download the rows that a backfill would not choose:"
+		f.Next[0].Text = "Download the rows that a backfill leaves out:"
 	}
 	return f
 }

@@ -26,22 +26,21 @@ type app struct {
 	ageLine length // --age-line
 }
 
-const longHelp = `hogexport looks after the batch exports of a PostHog project: it lists them,
-shows which intervals are not exported and why, repairs gaps without harm,
-pauses exports and cancels runs, serves numbers for Prometheus, and downloads
-rows.
+const longHelp = `hogexport manages the batch exports of a PostHog project: it lists them, finds
+and repairs intervals that were not exported, pauses exports and cancels runs,
+serves metrics for Prometheus, and downloads rows.
 
-Flags have environment variables, which are shown next to them. Give the
-personal API key in the environment: POSTHOG_PERSONAL_API_KEY. The scope
-batch_export:read is enough for everything that only reads; commands that change
-something need batch_export:write, ask before, and take --dry-run.`
+Every flag also has an environment variable, shown next to it. Set the personal
+API key in the environment: POSTHOG_PERSONAL_API_KEY. The scope
+batch_export:read is enough for commands that only read. Commands that change
+something need batch_export:write, ask first, and take --dry-run.`
 
 const exitHelp = `Exit codes:
-  0  every interval is exported; the work is done; the plan was written
+  0  every interval is exported; the work is done, or the plan was written
   1  another error
   2  wrong usage
   3  the plan exports more rows than --max-rows; nothing was changed
-  4  stopped, or not agreed to: run the same command again
+  4  stopped, or not confirmed: run the same command again
   5  the key or the project is wrong
   6  some intervals are not exported, or were left to you by a repair
   7  cannot tell`
@@ -78,7 +77,7 @@ func checkPasswords(args []string) error {
 }
 
 func newRoot(a *app) *cobra.Command {
-	root := a.Root("Look after PostHog's batch exports", longHelp+"\n\n"+exitHelp, rootExample)
+	root := a.Root("Manage PostHog's batch exports", longHelp+"\n\n"+exitHelp, rootExample)
 	f := root.PersistentFlags()
 	f.StringVar(&a.host, "host", "", "us, eu, or the `URL` of a server of your own; or POSTHOG_HOST, POSTHOG_REGION")
 	f.StringVar(&a.projectID, "project-id", "", "the `NUMBER` of the project; or POSTHOG_PROJECT_ID")
@@ -155,7 +154,7 @@ func (l *length) Set(text string) error {
 	}
 	d, err := time.ParseDuration(text)
 	if err != nil || d < 0 {
-		return errors.New("want a length of time such as 36h or 30d")
+		return errors.New("write a duration such as 36h or 30d")
 	}
 	*l = length(d)
 	return nil

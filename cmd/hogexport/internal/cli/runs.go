@@ -38,7 +38,7 @@ which names it in hogexport logs --run and hogexport cancel.`,
 		RunE:    func(cmd *cobra.Command, args []string) error { return r.run(cmd.Context(), args[0]) },
 	}
 	f := cmd.Flags()
-	f.StringVar(&r.since, "since", "7d", "the `TIME` from which on runs have begun: 30d, 36h, or a day")
+	f.StringVar(&r.since, "since", "7d", "only runs since this `TIME`:  30d, 36h, or a day")
 	f.IntVar(&r.limit, "limit", fewRuns, "show at most this `NUMBER` of runs")
 	f.BoolVar(&r.failed, "failed", false, "only runs that have failed")
 	return cmd

@@ -114,7 +114,7 @@ func (c *create) fillSecrets(d *definitionType) error {
 			if !isVariable.MatchString(variables[key]) { // it may be the secret itself
 				name = "the variable that is named"
 			}
-			return shell.UsageError(fmt.Sprintf("%s: %s for destination.credentials.%s is not set", c.from, name, key), "give the name of a variable that is set, not the secret; or --integration")
+			return shell.UsageError(fmt.Sprintf("%s: %s for destination.credentials.%s is not set", c.from, name, key), "give the name of an environment variable that is set, not the secret itself; or --integration")
 		default:
 			setAt(d.Config, strings.Split(key, "."), value)
 		}

@@ -31,7 +31,7 @@ func warnings(plan *coverage.Plan, c *coverage.Coverage, e *hogapi.BatchExport) 
 	if by := s.pausedBy(e); by != "" {
 		isSaid := func(note string) bool { return strings.HasPrefix(note, "The export is paused and stays so") }
 		plan.Notes = slices.DeleteFunc(plan.Notes, isSaid)
-		texts = append(texts, "the export is "+by+", and repair leaves that as it is without --unpause")
+		texts = append(texts, "the export is "+by+"; without --unpause, repair leaves it so")
 	}
 	return texts
 }

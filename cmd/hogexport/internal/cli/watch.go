@@ -36,32 +36,32 @@ type watch struct {
 func newWatchCommand(a *app) *cobra.Command {
 	w := &watch{app: a}
 	cmd := &cobra.Command{
-		Use: "watch", Short: "Serve the state of all exports for Prometheus", Args: cobra.NoArgs,
-		Long: `watch looks at all exports once a minute and serves numbers for Prometheus: how
-far each export is behind, intervals that are not exported, stuck runs, failures
-and how many are left until the service pauses the export, and more. A scrape
+		Use: "watch", Short: "Serve metrics of all exports for Prometheus", Args: cobra.NoArgs,
+		Long: `watch polls all exports once a minute and serves metrics for Prometheus: how far
+each export is behind, intervals that are not exported, stuck runs, failures, the
+number of failures left until the service pauses the export, and more. A scrape
 is answered from memory.
 
-A look costs one call for 100 exports. watch reads the runs of an export only
-after a failure, a hole, or a change of its settings, and at the start those of
-the last 30 days. It keeps its state in the cache, so a restart reads only new
+A poll makes one call for 100 exports. watch reads the runs of an export only
+after a failure, a hole, or a change of its settings, and at the start the runs
+of the last 30 days. It keeps its state in the cache, so a restart reads only new
 runs.
 
 --webhook posts one message for each change: a gap began, grew, shrank or
-closed; an export was paused by the service, is stuck or behind, and when that
-is over. The body is JSON: text, which Slack and Mattermost show, and event,
-export_id, export, intervals and at. A message that fails is sent again after
-the next look; a restart repeats none. Rules for alerts and a dashboard for Grafana:
+closed; an export was paused by the service, is stuck or behind, or recovered.
+The body is JSON: text, which Slack and Mattermost show, and event, export_id,
+export, intervals and at. A failed message is sent again after the next poll; a
+restart does not repeat messages. Rules for alerts and a dashboard for Grafana:
 https://github.com/hogapi/hogapi/tree/main/cmd/hogexport`,
 		Example: "  hogexport watch --metrics :9464",
 		RunE:    func(cmd *cobra.Command, _ []string) error { return w.run(cmd.Context()) },
 	}
 	f := cmd.Flags()
-	f.StringVar(&w.metrics, "metrics", ":9464", "serve the numbers at an `ADDRESS`, which only this machine can reach unless it names a host")
-	f.DurationVar(&w.every, "every", time.Minute, "the `TIME` between two looks, such as 1m")
-	f.StringVar(&w.accept, "accept", "", "a `FILE` with the gaps that are known, which do not count: see hogexport gaps --help")
-	f.BoolVar(&w.once, "once", false, "look once, print the numbers, and end")
-	f.StringVar(&w.webhook, "webhook", "", "post a message for each change to a `URL`, such as one of Slack or Mattermost; best in the variable: it is a secret")
+	f.StringVar(&w.metrics, "metrics", ":9464", "serve metrics at this `ADDRESS`; only this machine can reach it unless it names a host")
+	f.DurationVar(&w.every, "every", time.Minute, "the `TIME` between two polls, such as 1m")
+	f.StringVar(&w.accept, "accept", "", "a `FILE` of known gaps, which do not count: see hogexport gaps --help")
+	f.BoolVar(&w.once, "once", false, "poll once, print the metrics, and exit")
+	f.StringVar(&w.webhook, "webhook", "", "post a message for each change to this `URL`, such as a Slack or Mattermost webhook; it is a secret, so better set the variable")
 	w.bindCache(cmd, &w.cache)
 	return cmd
 }
@@ -96,7 +96,7 @@ func (w *watch) run(ctx context.Context) error {
 			return err
 		}
 		if err := m.tell(ctx); err != nil {
-			return &shell.Fault{Code: shell.CodeOther, Text: err.Error(), Todo: "check HOGEXPORT_WEBHOOK; the next look tells the rest", Err: err}
+			return &shell.Fault{Code: shell.CodeOther, Text: err.Error(), Todo: "check HOGEXPORT_WEBHOOK; unsent messages follow after the next poll", Err: err}
 		}
 		m.write(w.Out)
 		return nil
@@ -115,7 +115,7 @@ func (w *watch) run(ctx context.Context) error {
 				return err // it never worked: a wrong key or project needs a person
 			}
 		} else if err := m.tell(ctx); err != nil && ctx.Err() == nil {
-			w.Warn(err.Error() + "; the next look tells the rest")
+			w.Warn(err.Error() + "; unsent messages follow after the next poll")
 		}
 		select {
 		case <-ctx.Done():

@@ -33,9 +33,9 @@ func (m *monitor) write(w io.Writer) {
 	if !m.looked.IsZero() {
 		age = now.Sub(m.looked).Seconds()
 	}
-	fmt.Fprintf(w, "# HELP hogexport_age_seconds Time since the last look at the service that succeeded; -1: none yet.\n# TYPE hogexport_age_seconds gauge\nhogexport_age_seconds %.0f\n", age)
+	fmt.Fprintf(w, "# HELP hogexport_age_seconds Time since the last successful poll of the service; -1: none yet.\n# TYPE hogexport_age_seconds gauge\nhogexport_age_seconds %.0f\n", age)
 	fmt.Fprintf(w, "# HELP hogexport_calls_total Requests to the service, each try.\n# TYPE hogexport_calls_total counter\nhogexport_calls_total %d\n", m.calls.Load())
-	fmt.Fprintf(w, "# HELP hogexport_errors_total Looks that failed.\n# TYPE hogexport_errors_total counter\n")
+	fmt.Fprintf(w, "# HELP hogexport_errors_total Failed polls.\n# TYPE hogexport_errors_total counter\n")
 	if len(m.errors) == 0 {
 		fmt.Fprintln(w, `hogexport_errors_total{kind="other"} 0`)
 	}
@@ -68,7 +68,7 @@ var numbers = []struct {
 		}
 		return int64(now.Sub(x.Open[0].Start).Seconds()), true
 	}},
-	{"stuck_seconds", "How long a run has been under way that should be over; 0: no run is.", func(x *watched, now time.Time) (any, bool) {
+	{"stuck_seconds", "How long an overdue run has been under way; 0: no overdue run.", func(x *watched, now time.Time) (any, bool) {
 		if since, isStuck := x.stuckSince(now); isStuck {
 			return int64(now.Sub(since).Seconds()), true
 		}
@@ -91,7 +91,7 @@ var numbers = []struct {
 		}
 		return 0, true
 	}},
-	{"paused_since_seconds", "Unix time since which the export is paused; 0: it is not.", func(x *watched, _ time.Time) (any, bool) {
+	{"paused_since_seconds", "Unix time of the pause of the export; 0: not paused.", func(x *watched, _ time.Time) (any, bool) {
 		if x.Status.PausedSince == nil {
 			return 0, true
 		}

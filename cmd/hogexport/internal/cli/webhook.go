@@ -102,7 +102,7 @@ type webhook struct {
 func newWebhook(text string) (*webhook, error) {
 	u, err := url.Parse(text)
 	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" {
-		return nil, shell.UsageError("--webhook is not a URL", "give https://…, best in HOGEXPORT_WEBHOOK: others see the arguments of a program, and the URL is a secret")
+		return nil, shell.UsageError("--webhook is not a URL", "give https://…, preferably in HOGEXPORT_WEBHOOK: the URL is a secret, and other users see a program's arguments")
 	}
 	const patience = 10 * time.Second
 	return &webhook{text, &http.Client{Timeout: patience, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}, nil

@@ -56,7 +56,7 @@ func TestAVerdictNamesItsTime(t *testing.T) {
 	})
 	day := func(ago int) string { return now.AddDate(0, 0, -ago).Format(time.DateOnly) + " 00:00" }
 	p.ends(t, 0, "gaps", "daily").out(t, "every interval from "+day(30)+" to "+day(0)+" UTC is exported (30 days; the export began "+began.Format(time.DateOnly)+")")
-	p.ends(t, 6, "gaps", "daily", "--since", "60d").out(t, "NOT EXPORTED: 2 intervals in 1 gap, since", "of those from "+day(60)+" to "+day(0)+" UTC (60 days")
+	p.ends(t, 6, "gaps", "daily", "--since", "60d").out(t, "NOT EXPORTED: 2 intervals in 1 gap, since", "checked from "+day(60)+" to "+day(0)+" UTC (60 days")
 	p.ends(t, 0, "list", "--gaps").out(t, "NOT EXPORTED IN 30 DAYS")
 	p.ends(t, 6, "list", "--gaps", "--since", "60d").out(t, "NOT EXPORTED IN 60 DAYS", "2 in 1 gap")
 }
@@ -88,6 +88,6 @@ func TestAcceptHasOneMeaning(t *testing.T) {
 	}
 	p.ends(t, 6, append([]string{"gaps", "paused"}, accept("paused\tfrom "+at(2)+"\tlater")...)...)
 	for _, line := range []string{"paused", "paused\tsince 2026-10-18\tx", "paused\tfrom soon\tx", "\tx"} {
-		p.ends(t, 2, append([]string{"gaps", "paused"}, accept(line)...)...).err(t, "line 1: want the export")
+		p.ends(t, 2, append([]string{"gaps", "paused"}, accept(line)...)...).err(t, "line 1: expected the export")
 	}
 }

@@ -126,7 +126,7 @@ func TestAPipeIsRefused(t *testing.T) {
 		p.Ends(t, 2, command, "p.jsonl").Err(t, "p.jsonl: this is not a file but a pipe", "write its content to a file first")
 	}
 	p.Events(t, "events.jsonl", 3, nil)
-	p.Ends(t, 2, "check", "events.jsonl", "--report", "p.jsonl").Err(t, "p.jsonl is there already, and it is no page of hogimport check", "give --report another FILE")
+	p.Ends(t, 2, "check", "events.jsonl", "--report", "p.jsonl").Err(t, "p.jsonl exists and is not a page of hogimport check", "give --report another FILE")
 }
 
 // On a terminal no line is wider than it, and no word is broken. Problems and warnings have a color, unless NO_COLOR is set.
@@ -424,8 +424,8 @@ func TestAListOverwritesNothingElse(t *testing.T) {
 	a, b := "export/2023/a.JSON.gz", "export/b.json.gz"
 	whole := p.Read(t, a)
 	for want, args := range map[string][]string{
-		a + " is there already, and it is no list of records that are left out": {"--left-out", a, b},
-		a + " is one of the files that are read":                                {"--left-out", a, a},
+		a + " exists and is not a list of records that are left out": {"--left-out", a, b},
+		a + " is one of the input files":                                {"--left-out", a, a},
 	} {
 		p.Ends(t, 2, append([]string{"check", "--format", "mixpanel"}, args...)...).Err(t, want)
 		require.Equal(t, whole, p.Read(t, a), want)
