@@ -425,7 +425,7 @@ func TestAListOverwritesNothingElse(t *testing.T) {
 	whole := p.Read(t, a)
 	for want, args := range map[string][]string{
 		a + " exists and is not a list of records that are left out": {"--left-out", a, b},
-		a + " is one of the input files":                                {"--left-out", a, a},
+		a + " is one of the input files":                             {"--left-out", a, a},
 	} {
 		p.Ends(t, 2, append([]string{"check", "--format", "mixpanel"}, args...)...).Err(t, want)
 		require.Equal(t, whole, p.Read(t, a), want)
