@@ -98,7 +98,6 @@ func Check(ctx context.Context, format history.Format, options *CheckOptions, pa
 	}
 	o.Import, o.Zone = cmp.Or(o.Import, &history.Options{ID: "check"}), cmp.Or(o.Zone, time.UTC)
 	look := newInspector(o.Test)
-	inspected := format
 	var plan *LinksPlan
 	if o.Links != nil {
 		var err error
@@ -107,23 +106,18 @@ func Check(ctx context.Context, format history.Format, options *CheckOptions, pa
 		}
 		defer func() { _ = plan.Close() }() // it holds temporary files only
 	}
-	inspected.Convert = func(record []byte) ([]hogapi.Event, error) {
-		events, err := format.Convert(record)
+	watched := survey.Watched(ctx, survey.Watch{Record: func(record []byte, events []hogapi.Event, err error) {
 		look.see(record, events, err)
 		for i := range events {
 			if plan != nil && err == nil {
 				plan.Add(&events[i])
 			}
 		}
-		return events, err
-	}
-	if format.Convert == nil {
-		inspected.Convert = nil // which is refused
-	}
+	}})
 	if o.Source == nil {
 		o.Source = func(format history.Format) history.Source { return history.Files(format, paths...) }
 	}
-	check, web, err := CheckWeb(ctx, o.Source(inspected), o.Import, o.Web)
+	check, web, err := CheckWeb(watched, o.Source(format), o.Import, o.Web)
 	r := look.report(check)
 	r.Web = web
 	r.Format, r.Zone = format.Name, o.Zone.String()
@@ -151,11 +145,11 @@ func CheckWeb(ctx context.Context, source history.Source, options *history.Optio
 	}
 	w := NewWebAnalytics(web)
 	feed := newWebFeed(w)
-	report, err := history.Check(survey.Watched(ctx, func(event any, isCopy bool) {
-		if ev, ok := event.(*hogapi.Event); ok && !isCopy {
+	report, err := history.Check(survey.Watched(ctx, survey.Watch{Event: func(ev *hogapi.Event, isCopy bool) {
+		if !isCopy {
 			feed.add(ev)
 		}
-	}), source, options)
+	}}), source, options)
 	feed.end()
 	if _, isStop := errors.AsType[*hogapi.StopError](err); err != nil && !isStop {
 		return report, nil, errors.Join(err, w.Close())

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/binary"
 	"strings"
-	"sync"
 
 	"github.com/google/uuid"
 
@@ -17,7 +16,6 @@ import (
 
 // inspector notes facts about the records of a check.
 type inspector struct {
-	mu       sync.Mutex
 	result   CheckReport
 	kept     map[string]*int64        // becomes result.Kept
 	names    map[string]bool          // of the examples
@@ -63,8 +61,6 @@ const (
 )
 
 func (i *inspector) see(record []byte, events []hogapi.Event, err error) {
-	i.mu.Lock()
-	defer i.mu.Unlock()
 	if i.test != nil {
 		i.test.Add(record)
 	}
@@ -195,8 +191,6 @@ func hasUUID(text []byte, id uuid.UUID) bool {
 
 // report is the report of an import, with the facts that see has noted.
 func (i *inspector) report(check history.CheckReport) CheckReport {
-	i.mu.Lock()
-	defer i.mu.Unlock()
 	r := i.result
 	r.CheckReport, r.Kept = check, map[string]int64{}
 	for name, n := range i.kept {

@@ -93,7 +93,7 @@ func Check(ctx context.Context, source Source, options *Options) (CheckReport, e
 	seed := maphash.MakeSeed()
 	c := &checker{
 		report: CheckReport{Reasons: map[event.Reason]CheckFinding{}, Skips: map[string]int64{}, Warnings: map[event.Warning]CheckFinding{}},
-		events: newDryRun(o.ID, rules, source, seed), good: survey.New(seed), watch: survey.Watcher(ctx), seed: seed,
+		events: newDryRun(o.ID, rules, source, seed), good: survey.New(seed), watch: survey.Watcher(ctx).Event, seed: seed,
 	}
 	ctx = readOnly(ctx, func(w event.Warning, text string) { note(c.report.Warnings, w, event.Position{}, text) })
 	for ev, err := range source.Events(ctx, event.Position{}) {
@@ -123,7 +123,7 @@ type checker struct {
 	refused error // the first refusal
 	events  *dryRun
 	good    *survey.Survey
-	watch   func(event any, isCopy bool)
+	watch   func(ev *event.Event, isCopy bool)
 	seed    maphash.Seed
 }
 

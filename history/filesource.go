@@ -19,6 +19,7 @@ import (
 	"github.com/hogapi/hogapi/internal/outgoing"
 	"github.com/hogapi/hogapi/internal/pages"
 	"github.com/hogapi/hogapi/internal/records"
+	"github.com/hogapi/hogapi/internal/survey"
 	"github.com/hogapi/hogapi/internal/wire"
 	"github.com/hogapi/hogapi/ops"
 )
@@ -74,9 +75,13 @@ func (s *formatSource) Events(ctx context.Context, after event.Position) iter.Se
 		return pages.Failed[event.Event](err)
 	}
 	return func(yield func(event.Event, error) bool) {
-		walk := &formatWalk{format: s.format}
+		walk := newFormatWalk(ctx, s.format)
 		w := lines.Walk{Lead: &lines.Lead{Begin: walk.begin, Passed: walk.passed}}
 		w.Options = lines.Options{Layout: lines.Layout(s.format.Layout), Columns: s.format.Columns, CheckColumns: s.format.CheckColumns, KeepNulls: s.format.KeepNulls, Longest: longestRecord}
+		if after.IsZero() && notesOf(ctx).isCheck {
+			s.ahead(ctx, w, walk, yield)
+			return
+		}
 		s.walkAs(ctx, after, w, walk.events, yield)
 	}
 }
@@ -115,7 +120,7 @@ type Record struct {
 func Records(name string, format Format, read func(ctx context.Context, after event.Position) iter.Seq2[Record, error]) Source {
 	return Func(format.nameOf(name), func(ctx context.Context, after event.Position) iter.Seq2[event.Event, error] {
 		return func(yield func(event.Event, error) bool) {
-			walk := &formatWalk{format: format}
+			walk := newFormatWalk(ctx, format)
 			if err := walk.records(ctx, read, after, yield); err != nil {
 				yield(event.Event{}, err)
 			}
@@ -127,12 +132,17 @@ func (r *Record) line() lines.Line {
 	return lines.Record(r.Raw, r.Position.Offset, longestRecord, r.Err)
 }
 
+// formatWalk makes the events of records, in their order. The part that depends on earlier records is settle.
 type formatWalk struct {
 	format  Format
+	watch   func(record []byte, events []event.Event, err error)
 	file    *lines.File // the file that equals counts in
 	equals  records.Equals
 	digests records.Digester
-	failed  error // Convert or ID has panicked
+}
+
+func newFormatWalk(ctx context.Context, format Format) *formatWalk {
+	return &formatWalk{format: format, watch: survey.Watcher(ctx).Record}
 }
 
 // begin forgets the records that were read before.
@@ -140,55 +150,89 @@ func (w *formatWalk) begin(f *lines.File) { w.file, w.equals = f, records.Equals
 
 // passed counts a record before the position where the walk begins.
 func (w *formatWalk) passed(f *lines.File, l lines.Line) (enough bool) {
-	_, _ = w.events(f, l) // the next record has the error
+	_, _ = w.settle(f, w.format.made(f, l, &w.digests)) // the next record has the error
 	return w.equals.IsSettled()
 }
 
 func (w *formatWalk) events(f *lines.File, l lines.Line) ([]event.Event, error) {
+	m := w.format.made(f, l, &w.digests)
+	w.see(&m)
+	return w.settle(f, m)
+}
+
+// see shows a record to the watch of a check.
+func (w *formatWalk) see(m *made) {
+	if m.isRead && m.failed == nil {
+		w.watch(m.record, m.own, m.err)
+	}
+}
+
+// settle tells equal records apart.
+func (w *formatWalk) settle(f *lines.File, m made) ([]event.Event, error) {
 	if f != w.file {
 		w.begin(f)
 	}
-	made := w.made(f, l)
-	if w.failed != nil {
-		return nil, w.failed
+	if m.failed != nil {
+		return nil, m.failed
 	}
-	var at time.Time
-	isSkipped := true
-	for i := range made {
-		ev := &made[i]
-		from := ev.Inside(inside.Key{})
-		from.Record, from.Cut, from.Table, from.IsMapped = l.Text, l.Cut, l.Table, from.Bad == nil
-		if at.IsZero() {
-			at = ev.Timestamp
-		}
-		if _, skipped := ev.Skipped(); !skipped {
-			isSkipped = false
-		}
-	}
-	w.equals.Pass(at)
+	w.equals.Pass(m.at)
 	var origin event.Position
-	if !isSkipped {
-		digest := w.digests.Of(l.Beginning())
-		origin.Key = digest.String()
-		if made[0].UUID == uuid.Nil { // else equal records are one event
-			origin.Offset = w.equals.Before(digest)
+	if !m.isSkipped {
+		origin.Key = m.digest.String()
+		if m.events[0].UUID == uuid.Nil { // else equal records are one event
+			origin.Offset = w.equals.Before(m.digest)
 		}
 	}
-	for i := range made {
-		made[i].Origin = origin
-		from := made[i].Inside(inside.Key{})
-		from.Number, from.Format = wire.Nth(i), w.format.Name
+	for i := range m.events {
+		m.events[i].Origin = origin
 	}
-	return made, nil
+	return m.events, nil
 }
 
-// made returns the events of a record, or a bad one.
-func (w *formatWalk) made(f *lines.File, l lines.Line) (made []event.Event) {
+// made is what a format makes of a record.
+type made struct {
+	events    []event.Event // or a bad one
+	at        time.Time     // of the first one that has a time
+	isSkipped bool          // all are
+	digest    records.Digest
+
+	isRead bool // the format has read the record
+	record []byte
+	own    []event.Event // of the format, with its error
+	err    error
+	failed error // Convert or ID has panicked
+}
+
+// made makes the events of a record, whatever records were before.
+func (f Format) made(file *lines.File, l lines.Line, digests *records.Digester) (m made) {
+	if f.convert(file, l, &m); m.failed != nil {
+		return m
+	}
+	m.isSkipped = true
+	for i := range m.events {
+		ev := &m.events[i]
+		from := ev.Inside(inside.Key{})
+		from.Record, from.Cut, from.Table, from.IsMapped = l.Text, l.Cut, l.Table, from.Bad == nil
+		from.Number, from.Format = wire.Nth(i), f.Name
+		if m.at.IsZero() {
+			m.at = ev.Timestamp
+		}
+		if _, skipped := ev.Skipped(); !skipped {
+			m.isSkipped = false
+		}
+	}
+	if !m.isSkipped {
+		m.digest = digests.Of(l.Beginning())
+	}
+	return m
+}
+
+func (f Format) convert(file *lines.File, l lines.Line, m *made) {
 	defer func() {
 		if p := recover(); p != nil {
-			w.failed = errtext.Panic(p, "the format's function")
-			if f != nil {
-				w.failed = fmt.Errorf("%s: %w", f.Locate(l.Number), w.failed)
+			m.failed = errtext.Panic(p, "the format's function")
+			if file != nil {
+				m.failed = fmt.Errorf("%s: %w", file.Locate(l.Number), m.failed)
 			}
 		}
 	}()
@@ -198,17 +242,22 @@ func (w *formatWalk) made(f *lines.File, l lines.Line) (made []event.Event) {
 		err = fmt.Errorf("the record has %d bytes, and at most %d are read", l.Length, longestRecord)
 	case err != nil:
 	default:
-		if made, err = w.format.Convert(l.Text); err == nil && len(made) == 0 {
+		m.own, m.err = f.Convert(l.Text)
+		m.isRead, m.record, m.events = true, l.Text, m.own
+		if err = m.err; err == nil && len(m.own) == 0 {
 			err = Skip("left out by the format")
 		}
 	}
 	if err != nil {
-		made = []event.Event{event.Bad(event.Position{}, l.Text, err)}
+		m.events = []event.Event{event.Bad(event.Position{}, l.Text, err)}
 	}
-	if w.format.ID != nil && made[0].UUID == uuid.Nil && !l.Long && l.Fault == nil {
-		made[0].UUID = w.format.ID(l.Text)
+	if f.ID == nil || m.events[0].UUID != uuid.Nil || l.Long || l.Fault != nil {
+		return
 	}
-	return made
+	if id := f.ID(l.Text); id != uuid.Nil {
+		m.events = slices.Clone(m.events)
+		m.events[0].UUID = id
+	}
 }
 
 type recordsAfter func(ctx context.Context, after event.Position) iter.Seq2[Record, error]

@@ -79,19 +79,24 @@ func (s lineFiles) walkAs(ctx context.Context, after event.Position, w lines.Wal
 			yield(event.Event{}, err)
 			return false
 		}
-		for _, ev := range made {
-			ev.Position = event.Position{Key: f.Name(), Offset: l.End}
-			from := ev.Inside(inside.Key{})
-			from.File, from.Line = f, l.Number
-			if !yield(ev, nil) {
-				return false
-			}
-		}
-		return true
+		return yieldAt(f, l, made, yield)
 	}
 	if err := s.Read(ctx, after.Key, after.Offset, w); err != nil {
 		yield(event.Event{}, linesError(err, after, notes.resumed))
 	}
+}
+
+// yieldAt yields the events of a record with its place.
+func yieldAt(f *lines.File, l lines.Line, made []event.Event, yield func(event.Event, error) bool) (more bool) {
+	for _, ev := range made {
+		ev.Position = event.Position{Key: f.Name(), Offset: l.End}
+		from := ev.Inside(inside.Key{})
+		from.File, from.Line = f, l.Number
+		if !yield(ev, nil) {
+			return false
+		}
+	}
+	return true
 }
 
 // linesError returns an error of internal/lines as one of this package.

@@ -103,6 +103,17 @@ func (l Line) Beginning() []byte {
 	return l.Text[:min(len(l.Text), beginning)]
 }
 
+// Kept returns the line with its bytes in room, where they stay valid, and the room.
+func (l Line) Kept(room []byte) (Line, []byte) {
+	for _, text := range []*[]byte{&l.Text, &l.given, &l.row} {
+		if from := len(room); *text != nil {
+			room = append(room, *text...)
+			*text = room[from:len(room):len(room)]
+		}
+	}
+	return l, room
+}
+
 // NewReader reads lines of at most longest bytes from a text that begins at offset.
 func NewReader(source io.Reader, offset int64, longest int) *Reader {
 	return &Reader{text: newWindow(source, offset, longest), longest: longest}

@@ -5,10 +5,12 @@ package survey
 import (
 	"context"
 	"hash/maphash"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
 
+	"github.com/hogapi/hogapi/event"
 	"github.com/hogapi/hogapi/internal/estimate"
 	"github.com/hogapi/hogapi/internal/ledger"
 )
@@ -140,24 +142,44 @@ func (s *Survey) Persons() int64 { return s.persons.Count() }
 // Days returns the counts by day and name.
 func (s *Survey) Days() []ledger.Row { return s.days.Rows() }
 
-type watchKey struct{}
-
-// Watched returns a context with which a check calls see with each event that would be sent, a *hogapi.Event. isCopy
-// means that an earlier event has its uuid, and that the service stores both as one. The function
-// that ctx has already is called before.
-func Watched(ctx context.Context, see func(event any, isCopy bool)) context.Context {
-	before := Watcher(ctx)
-	return context.WithValue(ctx, watchKey{}, func(event any, isCopy bool) {
-		before(event, isCopy)
-		see(event, isCopy)
-	})
+// Watch gets what a check reads, in the order of the files. Each function may be nil.
+type Watch struct {
+	// Record gets a record and what its format made of it.
+	Record func(record []byte, events []event.Event, err error)
+	// Event gets an event that would be sent. isCopy means that an earlier event has its uuid, and that the service stores
+	// both as one.
+	Event func(ev *event.Event, isCopy bool)
 }
 
-// Watcher returns the function of Watched, or one that does nothing.
-func Watcher(ctx context.Context) (see func(event any, isCopy bool)) {
-	see, has := ctx.Value(watchKey{}).(func(any, bool))
-	if !has {
-		return func(any, bool) {}
+type watchKey struct{}
+
+// Watched returns a context for a check with a Watch. The one that ctx has already is called before.
+func Watched(ctx context.Context, w Watch) context.Context {
+	return context.WithValue(ctx, watchKey{}, append(slices.Clone(watches(ctx)), w))
+}
+
+func watches(ctx context.Context) []Watch {
+	list, _ := ctx.Value(watchKey{}).([]Watch)
+	return list
+}
+
+// Watcher returns the functions of all Watches of a context as one.
+func Watcher(ctx context.Context) Watch {
+	list := watches(ctx)
+	return Watch{
+		Record: func(record []byte, events []event.Event, err error) {
+			for _, w := range list {
+				if w.Record != nil {
+					w.Record(record, events, err)
+				}
+			}
+		},
+		Event: func(ev *event.Event, isCopy bool) {
+			for _, w := range list {
+				if w.Event != nil {
+					w.Event(ev, isCopy)
+				}
+			}
+		},
 	}
-	return see
 }

@@ -208,7 +208,7 @@ func (c *check) read(ctx context.Context, p *page.Check, options *history.Option
 		return err
 	}
 	p.Hints = hints.found
-	ctx = survey.Watched(ctx, hints.see)
+	ctx = survey.Watched(ctx, survey.Watch{Event: hints.see})
 	if format.Convert == nil { // lines that are events
 		meter.Phase("checking the files")
 		source := walked{c.counted(c.in.files(nil), paths), func(events iter.Seq2[hogapi.Event, error], yield func(hogapi.Event, error) bool) {
@@ -229,10 +229,9 @@ func (c *check) read(ctx context.Context, p *page.Check, options *history.Option
 		}
 		return err
 	}
-	convert := c.in.cutRecords(format.Convert)
-	format.Convert = func(record []byte) ([]hogapi.Event, error) {
+	format.Convert = c.in.cutRecords(format.Convert)
+	ctx = survey.Watched(ctx, survey.Watch{Record: func(record []byte, events []hogapi.Event, _ error) {
 		seen()
-		events, err := convert(record)
 		hints.record(record, events)
 		for i := range events {
 			if _, isOut := events[i].Skipped(); isOut {
@@ -243,8 +242,7 @@ func (c *check) read(ctx context.Context, p *page.Check, options *history.Option
 				p.People.Both++
 			}
 		}
-		return events, err
-	}
+	}})
 	format.CheckColumns = hints.columns(format.CheckColumns)
 	source := func(format history.Format) history.Source { return c.counted(c.in.open(format, paths), paths) }
 	o := &formats.CheckOptions{Import: options, Source: source, Zone: zone, Web: &formats.WebAnalyticsOptions{}}

@@ -50,11 +50,7 @@ func (in *input) zone() *time.Location {
 }
 
 // see notes an event that would be sent.
-func (h *hints) see(event any, isCopy bool) {
-	if ev, ok := event.(*hogapi.Event); ok {
-		h.found.See(ev, isCopy)
-	}
-}
+func (h *hints) see(ev *hogapi.Event, isCopy bool) { h.found.See(ev, isCopy) }
 
 // record notes a record and its events.
 func (h *hints) record(record []byte, events []hogapi.Event) {

@@ -29,6 +29,7 @@ import (
 	"github.com/hogapi/hogapi/event"
 	"github.com/hogapi/hogapi/formats/mixpanel"
 	"github.com/hogapi/hogapi/history"
+	"github.com/hogapi/hogapi/internal/survey"
 )
 
 // sampleRecords is how many records a run checks before it begins.
@@ -53,13 +54,13 @@ func takeSample(ctx context.Context, in *input, options history.Options) (s samp
 	if in.Format == "mixpanel" {
 		s.zone = new(mixpanel.ZoneTest)
 	}
-	files := in.files(func(record []byte, _ error) {
+	watched := survey.Watched(ctx, survey.Watch{Record: func(record []byte, _ []hogapi.Event, _ error) {
 		if s.zone != nil {
 			s.zone.Add(record)
 		}
-	})
+	}})
 	read := map[string]int64{} // bytes by file
-	first := walked{files, func(events iter.Seq2[hogapi.Event, error], yield func(hogapi.Event, error) bool) {
+	first := walked{in.files(nil), func(events iter.Seq2[hogapi.Event, error], yield func(hogapi.Event, error) bool) {
 		records, last := 0, hogapi.Position{}
 		for ev, err := range events {
 			if err == nil && ev.Position != last {
@@ -81,7 +82,7 @@ func takeSample(ctx context.Context, in *input, options history.Options) (s samp
 		}
 	}}
 	options.MaxRejects = 0 // of all records, not of a sample
-	s.report, err = history.Check(ctx, first, &options)
+	s.report, err = history.Check(watched, first, &options)
 	plain := textSize(ctx, s.paths)
 	var length int64
 	for _, n := range read {
