@@ -88,5 +88,5 @@ func (s *converter) ID(isWhole bool) uuid.UUID {
 
 // derived is a uuid of a kind and of texts.
 func derived(kind string, texts ...string) uuid.UUID {
-	return uuid.NewSHA1(namespace, []byte(kind+"\x00"+strings.Join(texts, "\x00")))
+	return record.Derived(namespace, kind+"\x00"+strings.Join(texts, "\x00"))
 }

@@ -131,7 +131,7 @@ func (c *converter) uuid() uuid.UUID {
 		b = c.appendParams(b)
 	}
 	c.scratch = b
-	return uuid.NewSHA1(space, b)
+	return record.Derived(space, b)
 }
 
 // appendParams appends the params in the order of their names, without the ones about the batch: the order of
@@ -177,7 +177,7 @@ func (c *converter) personless() error {
 	id := c.event.UUID
 	if id == uuid.Nil {
 		digest := c.digests.Of(c.raw)
-		id = uuid.NewSHA1(space, digest[:])
+		id = record.Derived(space, digest[:])
 	}
 	c.event.DistinctID, c.isPersonless = "ga4-"+id.String(), true
 	c.out.Keep(prefix, "$process_person_profile", []byte("false"))

@@ -134,7 +134,7 @@ func read(options *Options) (Options, *converter, error) {
 	if err := record.CheckMapping(o.Mapping); err != nil {
 		return o, nil, fmt.Errorf("%s: options: %w", o.Name, err)
 	}
-	c := &converter{zone: o.Zone, space: uuid.NewSHA1(namespace, []byte(o.Name)), fields: map[string][]*use{}, props: map[string][]*use{}}
+	c := &converter{zone: o.Zone, space: record.Derived(namespace, o.Name), fields: map[string][]*use{}, props: map[string][]*use{}}
 	for _, mapping := range o.Map {
 		u, err := parse(mapping)
 		if err != nil {

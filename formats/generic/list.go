@@ -110,10 +110,10 @@ func (r *reading) id() uuid.UUID {
 	const canonical = 36 // bytes; in 32 it can be any digest
 	id, err := uuid.Parse(s)
 	if err != nil || len(s) != canonical {
-		id = uuid.NewSHA1(r.space, []byte(s))
+		id = record.Derived(r.space, s)
 	}
 	if r.number > 0 && !u.inList {
-		id = uuid.NewSHA1(id, []byte(strconv.Itoa(r.number)))
+		id = record.Derived(id, strconv.Itoa(r.number))
 	}
 	return id
 }

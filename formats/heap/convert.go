@@ -44,11 +44,11 @@ func (c *converter) Read(raw []byte) error {
 func (c *converter) ID(bool) uuid.UUID {
 	switch event, from := c.row.Text("event_id"), c.row.Text("from_user_id"); {
 	case event != "":
-		return uuid.NewSHA1(space, []byte("event\x00"+event))
+		return record.Derived(space, "event\x00"+event)
 	case from != "":
-		return uuid.NewSHA1(space, []byte("migration\x00"+from+"\x00"+c.row.Text("to_user_id")))
+		return record.Derived(space, "migration\x00"+from+"\x00"+c.row.Text("to_user_id"))
 	case !record.IsNone(c.row.Get("joindate")) && c.row.Text("user_id") != "":
-		return uuid.NewSHA1(space, []byte("user\x00"+c.row.Text("user_id")))
+		return record.Derived(space, "user\x00"+c.row.Text("user_id"))
 	}
 	return uuid.Nil
 }

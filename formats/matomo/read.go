@@ -105,7 +105,7 @@ func (a *action) repeats(other *action) bool {
 
 // uuidNextTo is the id of an action that shares its pageId with another one.
 func (a *action) uuidNextTo(other uuid.UUID) uuid.UUID {
-	return uuid.NewSHA1(other, []byte(strings.Join([]string{record.Text(a.kind), record.Text(a.url), record.Text(a.eventAction), strconv.FormatInt(a.shown, 10)}, "\x00")))
+	return record.Derived(other, strings.Join([]string{record.Text(a.kind), record.Text(a.url), record.Text(a.eventAction), strconv.FormatInt(a.shown, 10)}, "\x00"))
 }
 
 // uuid is the id of an action: of its row, else of its place in the visit.
@@ -121,5 +121,5 @@ func (a *action) uuid(v *visit) uuid.UUID {
 	default:
 		parts = append(parts, "action", strconv.Itoa(a.nth), record.Text(a.kind), record.Text(a.url), string(bytes.Trim(a.timestamp, `"`)))
 	}
-	return uuid.NewSHA1(space, []byte(strings.Join(parts, "\x00")))
+	return record.Derived(space, strings.Join(parts, "\x00"))
 }

@@ -116,8 +116,8 @@ func (s *converter) ID(isWhole bool) uuid.UUID {
 		return uuid.Nil
 	}
 	if !s.options.WholeKey {
-		return uuid.NewSHA1(namespace, []byte(insert))
+		return record.Derived(namespace, insert)
 	}
 	key := bytes.Join([][]byte{s.name, s.get("distinct_id"), s.get("time"), s.get("$insert_id")}, []byte{'\n'})
-	return uuid.NewSHA1(wholeNamespace, key)
+	return record.Derived(wholeNamespace, key)
 }

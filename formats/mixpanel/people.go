@@ -178,7 +178,7 @@ func (p *profiles) event(raw []byte) (ev hogapi.Event, isKnown bool, err error) 
 		return ev, false, nil
 	}
 	ev.Name, ev.Timestamp = "$set", ev.Timestamp.UTC()
-	ev.UUID = uuid.NewSHA1(peopleSpace, []byte(ev.Timestamp.Format(time.RFC3339Nano)+" "+ev.DistinctID))
+	ev.UUID = record.Derived(peopleSpace, ev.Timestamp.Format(time.RFC3339Nano)+" "+ev.DistinctID)
 	ev.RawProperties = out.Finish("mixpanel")
 	return ev, true, nil
 }

@@ -36,7 +36,7 @@ func (c *converter) Read(raw []byte) error { return c.row.Read(raw) }
 func (c *converter) ID(bool) uuid.UUID {
 	id := c.row.Text("event_id")
 	if fingerprint := c.row.Text("event_fingerprint"); c.options.Fingerprints && id != "" && fingerprint != "" {
-		return uuid.NewSHA1(space, []byte(id+"\x00"+fingerprint))
+		return record.Derived(space, id+"\x00"+fingerprint)
 	}
 	return record.UUID(space, id)
 }

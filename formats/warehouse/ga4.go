@@ -72,7 +72,7 @@ func (t ga4Table) nested(b *builder) (made *tree, id uuid.UUID, err error) {
 		case c.value == nil || place.Kind == record.Dropped:
 		case c.name == "_fivetran_id":
 			if text, _ := record.ID("", c.value); text != "" {
-				id = uuid.NewSHA1(ga4Space, []byte(text))
+				id = record.Derived(ga4Space, text)
 			}
 		case c.name == "timestamp" || c.name == "user_first_touch_timestamp":
 			micros, fault := microseconds(c)

@@ -4,7 +4,6 @@ package record
 
 import (
 	"bytes"
-	"slices"
 	"strconv"
 
 	"github.com/hogapi/hogapi/internal/jsonb"
@@ -20,7 +19,10 @@ type Object struct {
 	many    map[string]int
 }
 
-type member struct{ key, colon, end int }
+type member struct {
+	key, colon, end int
+	hash            uint // of the quoted key
+}
 
 const (
 	few   = 48      // members that are compared one by one
@@ -68,6 +70,17 @@ func add[T string | []byte](o *Object, key T, raw []byte) bool {
 	return true
 }
 
+// addQuoted is Add with the JSON of the key.
+func (o *Object) addQuoted(quoted, raw []byte) bool {
+	at, ok := o.beginQuoted(func(dst []byte) []byte { return append(dst, quoted...) })
+	if !ok {
+		return false
+	}
+	o.buf = append(o.buf, raw...)
+	o.finish(at)
+	return true
+}
+
 // AddText is Add with a text as the value.
 func (o *Object) AddText(key, text string) bool {
 	at, ok := begin(o, key)
@@ -104,7 +117,7 @@ func (o *Object) Has(key string, raw []byte) bool {
 func (o *Object) Get(key string) []byte {
 	at := len(o.buf)
 	o.buf = appendText(o.buf, key)
-	i := o.find(o.buf[at:])
+	i := o.find(o.buf[at:], hash(o.buf[at:]))
 	o.buf = o.buf[:at]
 	if i < 0 {
 		return nil
@@ -126,6 +139,10 @@ func (o *Object) Raw() []byte {
 
 // begin adds a key. It returns where the key begins, or false if it is there already.
 func begin[T string | []byte](o *Object, key T) (at member, ok bool) {
+	return o.beginQuoted(func(dst []byte) []byte { return appendText(dst, key) })
+}
+
+func (o *Object) beginQuoted(appendKey func(dst []byte) []byte) (at member, ok bool) {
 	if len(o.buf) == 0 {
 		o.buf = append(o.buf, '{')
 	}
@@ -134,8 +151,8 @@ func begin[T string | []byte](o *Object, key T) (at member, ok bool) {
 		o.buf = append(o.buf, ',')
 	}
 	at.key = len(o.buf)
-	o.buf = appendText(o.buf, key)
-	if o.find(o.buf[at.key:]) >= 0 {
+	o.buf = appendKey(o.buf)
+	if at.hash = hash(o.buf[at.key:]); o.find(o.buf[at.key:], at.hash) >= 0 {
 		o.buf = o.buf[:before]
 		return at, false
 	}
@@ -147,8 +164,7 @@ func begin[T string | []byte](o *Object, key T) (at member, ok bool) {
 // finish enters a member after its value was added.
 func (o *Object) finish(at member) {
 	at.end = len(o.buf)
-	quoted := o.buf[at.key:at.colon]
-	h := hash(quoted)
+	quoted, h := o.buf[at.key:at.colon], at.hash
 	o.marks[h/64%4] |= 1 << (h % 64)
 	o.members = append(o.members, at)
 	switch {
@@ -163,8 +179,7 @@ func (o *Object) finish(at member) {
 }
 
 // find is the number of the member with a quoted key, or -1.
-func (o *Object) find(quoted []byte) int {
-	h := hash(quoted)
+func (o *Object) find(quoted []byte, h uint) int {
 	if o.marks[h/64%4]&(1<<(h%64)) == 0 {
 		return -1
 	}
@@ -174,12 +189,20 @@ func (o *Object) find(quoted []byte) int {
 		}
 		return -1
 	}
-	return slices.IndexFunc(o.members, func(m member) bool { return bytes.Equal(o.buf[m.key:m.colon], quoted) })
+	for i := range o.members {
+		if m := &o.members[i]; m.hash == h && bytes.Equal(o.buf[m.key:m.colon], quoted) {
+			return i
+		}
+	}
+	return -1
 }
 
-// hash need not be good: it only saves comparisons.
-func hash(quoted []byte) uint {
+// hash need not be good: it only saves comparisons. The first and the last byte of a quoted key are quotes.
+func hash[T string | []byte](quoted T) uint {
 	n := uint(len(quoted))
+	if n < 2 {
+		return n
+	}
 	return n + 3*uint(quoted[1]) + 5*uint(quoted[n/2]) + 17*uint(quoted[n-2])
 }
 

@@ -31,12 +31,11 @@ func (o *Object) HasCampaign() bool {
 // AddPage adds the properties that PostHog's own SDKs take from the URL of a page, where they are
 // absent: host, path, utm_… and the ids of clicks on ads.
 func (o *Object) AddPage(rawURL []byte) {
-	host := Host(rawURL)
-	if host == "" {
+	host, rest := split(rawURL)
+	if host = withoutUser(host); host == "" {
 		return
 	}
 	o.AddText("$host", host)
-	_, rest := split(rawURL)
 	rest, _, _ = strings.Cut(rest, "#")
 	path, query, _ := strings.Cut(rest, "?")
 	o.AddText("$pathname", cmp.Or(path, "/"))

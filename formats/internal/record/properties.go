@@ -1,8 +1,6 @@
 package record
 
 import (
-	"strconv"
-
 	"github.com/hogapi/hogapi/formats"
 )
 
@@ -56,7 +54,7 @@ func (p *Properties) HasPerson() bool { return !p.set.IsEmpty() || !p.once.IsEmp
 // Finish marks the event as history of a vendor, and returns all properties.
 func (p *Properties) Finish(vendor string) []byte {
 	p.Add("historical_migration", []byte("true"))
-	p.Add("analytics_source", []byte(strconv.Quote(vendor)))
+	p.AddText("analytics_source", vendor)
 	return p.WithPerson()
 }
 

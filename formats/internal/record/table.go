@@ -73,18 +73,45 @@ func (t Table) String() string {
 
 // Values are the raw values of the fields of a record that a table knows.
 type Values struct {
-	table Table
-	index map[string][]int // the rows of a field
-	raw   [][]byte
+	table  Table
+	fields []field
+	heads  [256]int // the fields by a hash of their names: 0, or the number of the first one, from 1
+	raw    [][]byte // by the rows of the table
+	quoted [][]byte // their properties, as JSON
+}
+
+// field is a field that the table knows.
+type field struct {
+	name string
+	rows []int
+	next int // field with the hash: 0, or its number from 1
 }
 
 // Values returns room for the values of one record.
 func (t Table) Values() *Values {
-	v := &Values{table: t, index: map[string][]int{}, raw: make([][]byte, len(t))}
+	v := &Values{table: t, raw: make([][]byte, len(t))}
 	for i, row := range t {
-		v.index[row.From] = append(v.index[row.From], i)
+		v.quoted = append(v.quoted, Quoted(row.To))
+		f := find(v, row.From)
+		if f == nil {
+			head := &v.heads[hash(row.From)%uint(len(v.heads))]
+			v.fields = append(v.fields, field{name: row.From, next: *head})
+			*head = len(v.fields)
+			f = &v.fields[len(v.fields)-1]
+		}
+		f.rows = append(f.rows, i)
 	}
 	return v
+}
+
+// find returns a field by its name, or nil.
+func find[T string | []byte](v *Values, name T) *field {
+	for n := v.heads[hash(name)%uint(len(v.heads))]; n > 0; n = v.fields[n-1].next {
+		if f := &v.fields[n-1]; f.name == string(name) {
+			return f
+		}
+	}
+	return nil
 }
 
 // Begin forgets the record before.
@@ -92,42 +119,45 @@ func (v *Values) Begin() { clear(v.raw) }
 
 // Take notes the value of a field, and reports whether the table knows it.
 func (v *Values) Take(field, value []byte) (isKnown bool) {
-	rows, isKnown := v.index[string(field)]
-	for _, i := range rows {
+	f := find(v, field)
+	if f == nil {
+		return false
+	}
+	for _, i := range f.rows {
 		v.raw[i] = value
 	}
-	return isKnown
+	return true
 }
 
 // Get returns the value of a field, or nil. It panics if the table does not know the field.
 func (v *Values) Get(field string) []byte {
-	rows, isKnown := v.index[field]
-	if !isKnown {
+	f := find(v, field)
+	if f == nil {
 		panic(fmt.Sprintf("the table has no field %q", field))
 	}
-	return v.raw[rows[0]]
+	return v.raw[f.rows[0]]
 }
 
 // Add adds the properties of the record in the order of the table. It skips empty values, and calls
 // keep with a value if the event has another value under the name of its property already.
 func (v *Values) Add(p *Properties, keep func(field string, value []byte)) {
-	for i, row := range v.table {
-		value := v.raw[i]
+	for i, value := range v.raw {
+		row, quoted := &v.table[i], v.quoted[i]
 		if row.Kind >= Code || IsEmpty(value) {
 			continue
 		}
 		switch row.Kind {
 		case Person:
-			p.AddPerson(row.To, value)
+			p.person().addQuoted(quoted, value)
 		case Once:
-			p.AddPersonOnce(row.To, value)
+			p.once.addQuoted(quoted, value)
 		default:
-			if isNew := p.Object.Add(row.To, value); !isNew {
+			if isNew := p.Object.addQuoted(quoted, value); !isNew {
 				if !p.Has(row.To, value) {
 					keep(row.From, value)
 				}
 			} else if row.Kind == Both {
-				p.AddPerson(row.To, value)
+				p.person().addQuoted(quoted, value)
 			}
 		}
 	}

@@ -2,6 +2,7 @@ package record
 
 import (
 	"bytes"
+	"crypto/sha1" //nolint:gosec // version 5 of RFC 9562 is defined over SHA-1
 	"errors"
 	"fmt"
 	"strings"
@@ -120,7 +121,16 @@ func UUID(space uuid.UUID, id string) uuid.UUID {
 	if own, ok := OwnUUID(id); ok {
 		return own
 	}
-	return uuid.NewSHA1(space, []byte(id))
+	return Derived(space, id)
+}
+
+// Derived is uuid.NewSHA1.
+func Derived[T string | []byte](space uuid.UUID, from T) (id uuid.UUID) {
+	var room [128]byte
+	sum := sha1.Sum(append(append(room[:0], space[:]...), from...)) //nolint:gosec // as RFC 9562 says
+	copy(id[:], sum[:])
+	id[6], id[8] = id[6]&0x0f|0x50, id[8]&0x3f|0x80
+	return id
 }
 
 // OwnUUID is an id that has the form of a UUID of the RFC 9562 variant.
@@ -133,8 +143,10 @@ func OwnUUID(id string) (own uuid.UUID, ok bool) {
 // Host is the host of an absolute URL in a raw text, without a user, or "".
 func Host(raw []byte) string {
 	host, _ := split(raw)
-	return host[strings.LastIndexByte(host, '@')+1:]
+	return withoutUser(host)
 }
+
+func withoutUser(host string) string { return host[strings.LastIndexByte(host, '@')+1:] }
 
 // Path is the path of an absolute URL in a raw text, or "".
 func Path(raw []byte) string {
