@@ -240,6 +240,9 @@ func (p *planFile) expected() map[string]reader {
 // pairs calls each with the keys and values of a mapping.
 func (p *planFile) pairs(node *yaml.Node, place string, each func(key, value *yaml.Node)) {
 	if node.Kind != yaml.MappingNode {
+		if node.Tag == "!!null" {
+			return
+		}
 		p.wrong(node.Line, shownKey(place)+"want keys with values below it", "see the guide, or make the plan again with hogimport plan")
 		return
 	}
@@ -372,9 +375,12 @@ func count(p *planFile, to *int64) reader {
 
 // check refuses a plan that cannot be run. The errors name lines and keys.
 func (p *planFile) check() error {
+	if p.State == "" {
+		p.wrong(0, "the key state is missing", "write the folder of the import, such as state: hogimport-state/export")
+	}
 	err := p.Check()
 	if err == nil {
-		return nil
+		return p.fault()
 	}
 	for _, one := range joined(err) {
 		wrong, ok := errors.AsType[*hogapi.InputError](one)

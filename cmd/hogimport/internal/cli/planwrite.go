@@ -35,6 +35,7 @@ func (w *planText) String() string {
 		fmt.Fprintf(&w.b, "%s %s\n", planMark, line)
 	}
 	w.own("", "")
+	w.b.WriteString("\n")
 	w.entry("plan", strconv.Itoa(p.Version))
 	w.entry("import-id", scalar(p.ID))
 	w.entry("state", scalar(w.written(p.State)))
@@ -218,11 +219,11 @@ func (w *planText) rest() {
 	}
 }
 
-// scalar returns a text as a value of YAML on one line: without quotes where it reads back as it is, also for numbers and times.
+// scalar returns a text as a value of YAML on one line: numbers and times without quotes, since they are read as they stand.
 func scalar(text string) string {
 	var read yaml.Node
 	if err := yaml.Unmarshal([]byte("x: "+text), &read); err == nil && len(read.Content) == 1 && len(read.Content[0].Content) == 2 {
-		if one := read.Content[0].Content[1]; one.Kind == yaml.ScalarNode && one.Style == 0 && one.Value == text && one.Tag != "!!null" && one.LineComment == "" {
+		if one := read.Content[0].Content[1]; one.Kind == yaml.ScalarNode && one.Style == 0 && one.Value == text && slices.Contains([]string{"!!int", "!!float", "!!timestamp"}, one.Tag) {
 			return text
 		}
 	}

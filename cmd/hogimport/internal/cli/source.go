@@ -330,6 +330,9 @@ func (in *input) paths() (paths []string) {
 	seen := map[string]bool{}
 	for _, pattern := range in.Files {
 		found, err := filepath.Glob(pattern)
+		if _, missing := os.Lstat(pattern); missing == nil { // a name with brackets can match other files
+			found = []string{pattern}
+		}
 		if !strings.HasPrefix(filepath.Base(pattern), ".") { // as for a shell, so not the folder of fetch
 			found = slices.DeleteFunc(found, func(path string) bool { return strings.HasPrefix(filepath.Base(path), ".") })
 		}
