@@ -7,7 +7,6 @@ import (
 	"net/url"
 	"time"
 
-	"github.com/hogapi/hogapi/internal/httptry"
 	"github.com/hogapi/hogapi/internal/loosetime"
 	"github.com/hogapi/hogapi/internal/outgoing"
 	"github.com/hogapi/hogapi/ops"
@@ -75,7 +74,7 @@ func (e *MetricError) UnmarshalJSON(b []byte) error {
 	return err
 }
 
-func (e *MetricError) complete() error { return httptry.Has("error_type", e.Type) }
+func (e *MetricError) complete() error { return has("error_type", e.Type) }
 
 // MetricErrorDetail is one occurrence of an error.
 type MetricErrorDetail struct {
@@ -100,7 +99,7 @@ func (d *MetricErrorDetail) UnmarshalJSON(b []byte) error {
 
 func (d *MetricErrorDetail) complete() error {
 	if d.Timestamp.IsZero() {
-		return httptry.Has("error_uuid", d.ErrorUUID)
+		return has("error_uuid", d.ErrorUUID)
 	}
 	return nil
 }
@@ -134,7 +133,7 @@ func (h *HistoricalExport) UnmarshalJSON(b []byte) error {
 	return err
 }
 
-func (h *HistoricalExport) complete() error { return httptry.Has("job_id", h.JobID) }
+func (h *HistoricalExport) complete() error { return has("job_id", h.JobID) }
 
 // HistoricalExportDetail is one historical export with its counts.
 type HistoricalExportDetail struct {
@@ -189,7 +188,7 @@ type AppMetricsService service
 func (s *AppMetricsService) Get(
 	ctx context.Context, id string, o *AppMetricsOptions, options ...CallOption,
 ) (*AppMetrics, error) {
-	selected := orDefault(o)
+	selected := outgoing.OrDefault(o)
 	r := metrics(ops.AppMetricsGet, selected.Category, selected.JobID, id)
 	outgoing.SetText(r.query, "date_from", selected.DateFrom)
 	outgoing.SetText(r.query, "date_to", selected.DateTo)
@@ -202,7 +201,7 @@ func (s *AppMetricsService) Get(
 func (s *AppMetricsService) ErrorDetails(
 	ctx context.Context, id, errorType string, o *ErrorDetailsOptions, options ...CallOption,
 ) ([]MetricErrorDetail, error) {
-	selected := orDefault(o)
+	selected := outgoing.OrDefault(o)
 	r := metrics(ops.AppMetricsErrorDetails, selected.Category, selected.JobID, id)
 	if errorType == "" {
 		r = r.refuse(outgoing.Refuse("errorType", "", "a type of error, such as those in AppMetrics.Errors"))

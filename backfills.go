@@ -38,7 +38,7 @@ type Backfill struct {
 func (b *Backfill) identity() string { return b.ID.String() }
 
 func (b *Backfill) complete() error {
-	return cmp.Or(httptry.Has("id", b.ID), httptry.Has("status", b.Status))
+	return cmp.Or(has("id", b.ID), has("status", b.Status))
 }
 
 // BackfillProgress is the service's own count of a backfill's progress.
@@ -103,7 +103,7 @@ func (s *BackfillsService) All(ctx context.Context, exportID uuid.UUID, o *Backf
 }
 
 func (s *BackfillsService) walk(exportID uuid.UUID, o *BackfillListOptions, options []CallOption) cursorWalk[Backfill] {
-	selected := orDefault(o)
+	selected := outgoing.OrDefault(o)
 	selected.Ordering = cmp.Or(selected.Ordering, BackfillsNewestFirst)
 	query := url.Values{"ordering": {string(selected.Ordering)}}
 	r := endpointByID(ops.BackfillsList, exportID).with(query).refuse(outgoing.If(!isKnown(selected.Ordering, backfillOrderings),

@@ -96,12 +96,12 @@ func (e *BatchExport) BackfillRange(from, to time.Time) (BackfillRange, error) {
 
 func (e *BatchExport) schedule() coverage.Schedule {
 	return coverage.Schedule{
-		Interval: string(e.Interval), Timezone: e.Timezone, Hour: orDefault(e.OffsetHour), Weekday: time.Weekday(orDefault(e.OffsetDay)),
+		Interval: string(e.Interval), Timezone: e.Timezone, Hour: outgoing.OrDefault(e.OffsetHour), Weekday: time.Weekday(outgoing.OrDefault(e.OffsetDay)),
 	}
 }
 
 func (e *BatchExport) model() coverage.Model {
-	return coverage.ModelOf(string(e.Model), string(e.Destination.Type), orDefault(e.HogQLQuery))
+	return coverage.ModelOf(string(e.Model), string(e.Destination.Type), outgoing.OrDefault(e.HogQLQuery))
 }
 
 // BackfillOptions are the options of a backfill or a retry.
@@ -130,7 +130,7 @@ func (c *Client) checkBegin(
 	}
 	span, refusal := first(export)
 	refusal = cmp.Or(export.refuseOpenEnd(t), refusal)
-	if refusal == nil && !orDefault(o).AcceptRowsByTimestamp {
+	if refusal == nil && !outgoing.OrDefault(o).AcceptRowsByTimestamp {
 		refusal = export.refuseOld(c.ageLine(t.hasRecords()), span, t)
 	}
 	return refused(op, refusal)
@@ -180,7 +180,7 @@ func (s *BatchExportsService) unpauseWithBackfill(ctx context.Context, r request
 		if refusal, err = s.checkLastPause(ctx, export, reads); refusal != nil {
 			return nil, refused(r.op.Name, refusal)
 		}
-		t.StartAt = AtTime(orDefault(export.LastPausedAt))
+		t.StartAt = AtTime(outgoing.OrDefault(export.LastPausedAt))
 	}
 	if err != nil {
 		return nil, beforeSending(r.op.Name, err)
@@ -214,7 +214,7 @@ func (s *BatchExportsService) unpauseWithBackfill(ctx context.Context, r request
 // would export the whole history, or some rows twice. An update that pauses an export does not set last_paused_at.
 func (s *BatchExportsService) checkLastPause(ctx context.Context, e *BatchExport, options []CallOption) (*InputError, error) {
 	const field, instead = "UnpauseOptions.Backfill", ". Unpause without a backfill, and then call coverage.MakePlan, or Backfill with a range"
-	known := orDefault(e.LastPausedAt).UTC()
+	known := outgoing.OrDefault(e.LastPausedAt).UTC()
 	if known.IsZero() {
 		return outgoing.Refuse(field, "true", "an export with a last_paused_at: from this one, the service would export and bill the whole history"+instead), nil
 	}

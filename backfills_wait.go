@@ -119,7 +119,7 @@ func (s *BackfillsService) WaitAll(ctx context.Context, tickets []*BackfillTicke
 	if err := checkContext(ctx, ops.BackfillsWait); err != nil {
 		return nil, err
 	}
-	each := orDefault(o)
+	each := outgoing.OrDefault(o)
 	w, err := each.withDefaults(ops.BackfillsWait)
 	for i, t := range tickets {
 		if refusal := t.check(); refusal != nil && err == nil {
@@ -210,11 +210,11 @@ func (f *follower) poll(ctx context.Context) (seen watch.Observation[BackfillSta
 
 // facts returns the values of a record that a follower needs.
 func (b *Backfill) facts() coverage.RecordFacts {
-	p := orDefault(b.Progress)
+	p := outgoing.OrDefault(b.Progress)
 	return coverage.RecordFacts{
 		IsStopped: b.Status.IsTerminal() && b.Status != RunStatusCompleted, IsEmpty: b.TotalRecordsCount != nil && *b.TotalRecordsCount == 0, ID: b.ID,
-		Created: b.CreatedAt, Ended: cmp.Or(orDefault(b.FinishedAt), b.LastUpdatedAt),
-		Whole: coverage.NewSpan(orDefault(b.StartAt), orDefault(b.EndAt)), DataStart: orDefault(b.AdjustedStartAt), IsOver: b.Status.IsTerminal(),
+		Created: b.CreatedAt, Ended: cmp.Or(outgoing.OrDefault(b.FinishedAt), b.LastUpdatedAt),
+		Whole: coverage.NewSpan(outgoing.OrDefault(b.StartAt), outgoing.OrDefault(b.EndAt)), DataStart: outgoing.OrDefault(b.AdjustedStartAt), IsOver: b.Status.IsTerminal(),
 		Mark: watch.NewMark(b.Status, b.TotalRecordsCount, p.TotalRuns, p.FinishedRuns),
 	}
 }

@@ -11,7 +11,6 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/hogapi/hogapi/internal/endpoints"
-	"github.com/hogapi/hogapi/internal/httptry"
 	"github.com/hogapi/hogapi/internal/outgoing"
 	"github.com/hogapi/hogapi/ops"
 )
@@ -46,7 +45,7 @@ type BatchExport struct {
 
 func (e *BatchExport) identity() string { return e.ID.String() }
 
-func (e *BatchExport) complete() error { return httptry.Has("id", e.ID) }
+func (e *BatchExport) complete() error { return has("id", e.ID) }
 
 // Model is the kind of data that an export exports.
 type Model string
@@ -233,7 +232,7 @@ func (s *BatchExportsService) All(ctx context.Context, o *ListOptions, options .
 }
 
 func (s *BatchExportsService) walk(o *ListOptions, options []CallOption) offsetWalk[BatchExport] {
-	return walkByOffset[BatchExport](s.client, endpoint(ops.BatchExportsList), orDefault(o), options)
+	return walkByOffset[BatchExport](s.client, endpoint(ops.BatchExportsList), outgoing.OrDefault(o), options)
 }
 
 // Get returns one export, or [ErrNotFound]: GET /batch_exports/{id}/, scope batch_export:read.
@@ -298,7 +297,7 @@ func (s *BatchExportsService) Unpause(ctx context.Context, id uuid.UUID, o *Unpa
 	if err != nil {
 		return nil, err
 	}
-	if asked := orDefault(o); asked.Backfill {
+	if asked := outgoing.OrDefault(o); asked.Backfill {
 		cfg.emptyReply()
 		return s.unpauseWithBackfill(ctx, r, id, asked.AcceptRowsByTimestamp, options)
 	}

@@ -84,7 +84,7 @@ func (c BatchExportRequest) checkRules() *InputError {
 		checkKey("VersionKey", c.VersionKey),
 		outgoing.If(isMerge && len(c.PrimaryKey) == 0, "PrimaryKey", "", "the columns of the key: IncrementalModeMerge needs them"),
 		checkFilters(c.Filters),
-		checkOffsets(orDefault(c.OffsetDay), orDefault(c.OffsetHour)),
+		checkOffsets(outgoing.OrDefault(c.OffsetDay), outgoing.OrDefault(c.OffsetHour)),
 		coverage.CheckOffsets(string(c.Interval), c.OffsetDay != nil, c.OffsetHour != nil),
 	)
 }

@@ -151,6 +151,9 @@ func (r request) refuse(why *InputError) request {
 var refused = outgoing.Refused
 
 func (r request) check(ctx context.Context) error {
+	if ctx != nil && r.refusal == nil {
+		return nil
+	}
 	return refused(r.op.Name, cmp.Or(outgoing.CheckContext(ctx), r.refusal))
 }
 
@@ -219,10 +222,14 @@ func (c *Client) do(ctx context.Context, r request, cfg callConfig, apiPath stri
 	if r.location != nil {
 		*r.location = x.Location
 	}
-	err = x.finish(ctx, out)
+	if x.OK {
+		err = x.read(ctx, out)
+	} else {
+		err = x.failure(ctx)
+	}
 	isUnknown := x.Status == http.StatusNotFound && x.Problem.Detail == httptry.NoEndpoint
-	if r.op.Name != ops.Do && (isUnknown || err == nil) { // the paths of Do have no bound
-		c.core.absent.Note(apiPath+r.op.Path, isUnknown)
+	if isUnknown && r.op.Name != ops.Do { // the paths of Do have no bound
+		c.core.absent.Add(apiPath + r.op.Path)
 	}
 	isOlder = isOlder && isUnknown
 	if isOlder && r.op.Method != http.MethodGet {
@@ -231,7 +238,7 @@ func (c *Client) do(ctx context.Context, r request, cfg callConfig, apiPath stri
 	if cfg.reply != nil {
 		*cfg.reply = Reply{x.Status, x.Try.Header, x.Try.Body}
 	}
-	x.observeResult(ctx, err)
+	c.core.observe(ctx, CallRecord{CallInfo: x.info(x.Number), StatusCode: x.Status, Err: err, Duration: time.Since(x.started), Ended: true})
 	if isOlder && r.op.Method == http.MethodGet {
 		return c.do(ctx, r, cfg, above+"/projects", out)
 	}
@@ -243,12 +250,17 @@ func (c *Client) prepare(ctx context.Context, r request, cfg callConfig, apiPath
 	if cfg.body != nil {
 		r.body = cfg.body
 	}
-	body, badBody := outgoing.Body(r.body)
-	if bad := cmp.Or(
-		outgoing.If(c.core.api == nil || c.core.personalKey == nil, "client", "", "a client with WithPersonalAPIKey and a region or base URL"),
-		outgoing.If(!outgoing.IsProjectID(c.project), "project", c.project, outgoing.WantProject+": WithProject or ForProject"),
-		badBody,
-	); bad != nil {
+	var body []byte
+	var bad *InputError
+	switch {
+	case c.core.api == nil || c.core.personalKey == nil:
+		bad = outgoing.Refuse("client", "", "a client with WithPersonalAPIKey and a region or base URL")
+	case !outgoing.IsProjectID(c.project):
+		bad = outgoing.Refuse("project", c.project, outgoing.WantProject+": WithProject or ForProject")
+	case r.body != nil:
+		body, bad = outgoing.Body(r.body)
+	}
+	if bad != nil {
 		return nil, refused(r.op.Name, bad)
 	}
 	target := outgoing.URL(c.core.api, apiPath+"/"+c.project+r.path, r.query, cfg.query)
@@ -284,9 +296,15 @@ func (c *Client) prepare(ctx context.Context, r request, cfg callConfig, apiPath
 		Method: r.op.Method, URL: target.String(), Header: header, Body: body,
 		Once: r.op.Replay == endpoints.Never, NoRetryIfSlow: r.noRetryIfSlow, TakesLocation: r.location != nil,
 		Keys: keys, Now: c.core.now,
-		Mark: func(ctx context.Context, try int) context.Context { return r.info(try).in(ctx) }, Tried: x.observeTry,
+		Mark: func(ctx context.Context, try int) context.Context {
+			return context.WithValue(ctx, callInfoKey{}, r.info(try))
+		},
+		Tried: x.tried,
 	}
-	return x, refused(r.op.Name, outgoing.SetHeader(header, cfg.header, key, c.core.userAgent, body != nil))
+	if bad = outgoing.SetHeader(header, cfg.header, key, c.core.userAgent, body != nil); bad != nil {
+		return nil, refused(r.op.Name, bad)
+	}
+	return x, nil
 }
 
 // blockingRefreshes are the values of the parameter refresh for which the service computes the results of a dashboard or an
@@ -339,10 +357,5 @@ type Secret = opt.Secret
 
 // NewSecret wraps a credential.
 func NewSecret(s string) Secret { return opt.NewSecret(s) }
-
-// Functions of the service methods for their input.
-
-// orDefault is [outgoing.OrDefault].
-func orDefault[T any](o *T) T { return outgoing.OrDefault(o) }
 
 func isKnown[T ~string](value T, known []T) bool { return slices.Contains(known, value) }

@@ -33,7 +33,7 @@ const opCapture Op = "capture"
 
 // NewCapture starts a Capture. It sends nothing yet.
 func (c *Client) NewCapture(o *CaptureOptions) (*Capture, error) {
-	config, err := orDefault(o).resolve(opCapture, c)
+	config, err := outgoing.OrDefault(o).resolve(opCapture, c)
 	if err != nil {
 		return nil, err
 	}
@@ -162,7 +162,9 @@ func (c captureClient) Post(ctx context.Context, r engine.Request) httptry.Try {
 	}
 	info := CallInfo{Op: captureOps[r.Kind], Method: http.MethodPost, Route: r.Path, Tries: 1}
 	return httptry.Once(ctx, c.clients.Capture(), httptry.Request{
-		Plan:   httptry.Plan{Timeout: timeout, MaxBytes: r.MaxBytes, Mark: info.in},
+		Plan: httptry.Plan{Timeout: timeout, MaxBytes: r.MaxBytes, Mark: func(ctx context.Context) context.Context {
+			return context.WithValue(ctx, callInfoKey{}, info)
+		}},
 		Method: http.MethodPost, URL: &target, Header: r.Header,
 		Open: r.Body.Open, Size: r.Size, Keys: []string{c.projectKey()},
 	})
@@ -172,14 +174,16 @@ var captureOps = [...]Op{engine.Events: ops.Capture, engine.Question: ops.Protoc
 
 // Saved calls the hook of checkpoints.
 func (c captureClient) Saved(position Position, took time.Duration) {
-	c.hook(context.Background(), c.hooks.OnCheckpoint != nil, func() {
-		c.hooks.OnCheckpoint(CheckpointInfo{Position: position, Duration: took})
-	})
+	if c.hooks.OnCheckpoint != nil {
+		c.hook(context.Background(), func() { c.hooks.OnCheckpoint(CheckpointInfo{Position: position, Duration: took}) })
+	}
 }
 
 // Settled calls CaptureOptions.OnSettled.
 func (c captureClient) Settled(ctx context.Context, position Position) {
-	c.hook(ctx, c.onSettled != nil, func() { c.onSettled(ctx, position) })
+	if c.onSettled != nil {
+		c.hook(ctx, func() { c.onSettled(ctx, position) })
+	}
 }
 
 // Tried logs a try and calls the hook of batches.
@@ -195,7 +199,10 @@ func (c captureClient) Tried(path string, t delivery.Try) {
 	}
 	info := CallInfo{Op: ops.Capture, Method: http.MethodPost, Route: path, Tries: t.Number}
 	c.log(ctx, level, text, info, failure, slog.Int("lane", t.Lane), slog.Int("events", t.Items), slog.Int("status", status), slog.Duration("duration", took))
-	c.hook(ctx, c.hooks.OnBatch != nil, func() {
+	if c.hooks.OnBatch == nil {
+		return
+	}
+	c.hook(ctx, func() {
 		c.hooks.OnBatch(BatchInfo{
 			Lane: t.Lane, Events: t.Items, Bytes: t.Plain, WireBytes: t.Wire, StatusCode: status, Try: t.Number, Err: failure, Duration: took,
 		})

@@ -12,12 +12,13 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hogapi/hogapi/internal/bridge"
 	"github.com/hogapi/hogapi/internal/endpoints"
 	"github.com/hogapi/hogapi/internal/errtext"
 	"github.com/hogapi/hogapi/internal/httptry"
-	"github.com/hogapi/hogapi/internal/mask"
 	"github.com/hogapi/hogapi/internal/outgoing"
 	"github.com/hogapi/hogapi/internal/queries"
+	"github.com/hogapi/hogapi/internal/wire"
 	"github.com/hogapi/hogapi/ops"
 )
 
@@ -69,10 +70,10 @@ func NewClient(options ...Option) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	clients := httptry.NewClients(cfg.httpClient, cfg.tryTimeout, cfg.pace, cfg.panicked("the transport"))
+	clients := httptry.NewClients(cfg.httpClient, cfg.tryTimeout, cfg.pace, func(p any) error { return cfg.panicked("the transport", p) })
 	cfg.httpClient = nil // a dump of the client would find keys in its buffers
 	return newProjectClient(&core{
-		config: cfg, api: api, capture: capture, project: cfg.Project, userAgent: outgoing.UserAgent(cfg.app),
+		config: cfg, api: api, capture: capture, project: cfg.Project, userAgent: strings.TrimSpace(cfg.app + " " + outgoing.Library + "/" + outgoing.Version()),
 		clients: clients,
 	}, cfg.Project), nil
 }
@@ -93,7 +94,7 @@ func newProjectClient(c *core, project string) *Client {
 // import, make a client with the key of its project. If the id is malformed, the calls of the new client return
 // an [*InputError].
 func (c *Client) ForProject(id string) *Client {
-	return newProjectClient(c.core, mask.UnlessKey(strings.TrimSpace(id)))
+	return newProjectClient(c.core, outgoing.UnlessKey(strings.TrimSpace(id)))
 }
 
 // CloseIdleConnections closes the idle connections of this client and of the clients derived from it by ForProject.
@@ -161,10 +162,7 @@ func (c *core) log(ctx context.Context, level slog.Level, text string, info Call
 }
 
 // hook runs a user's function. A panic in it is caught and logged.
-func (c *core) hook(ctx context.Context, set bool, f func()) {
-	if !set {
-		return
-	}
+func (c *core) hook(ctx context.Context, f func()) {
 	defer func() {
 		if r := recover(); r != nil {
 			c.logger.ErrorContext(ctx, "hogapi: a hook panicked", "panic", fmt.Sprintf("%T", r))
@@ -173,13 +171,11 @@ func (c *core) hook(ctx context.Context, set bool, f func()) {
 	f()
 }
 
-// panicked returns a function that makes an error of a panic in a user's function, and logs its stack.
-func (c *config) panicked(who string) func(value any) error {
-	return func(value any) error {
-		err := errtext.Panic(value, who)
-		c.logger.Error("hogapi: "+err.Error(), "stack", string(debug.Stack()))
-		return err
-	}
+// panicked makes an error of a panic in a user's function, and logs its stack.
+func (c *config) panicked(who string, value any) error {
+	err := errtext.Panic(value, who)
+	c.logger.Error("hogapi: "+err.Error(), "stack", string(debug.Stack()))
+	return err
 }
 
 // guard runs a user's function and returns its panic as an error.
@@ -191,4 +187,21 @@ func (c *core) guard(f func() error) (err error) {
 		}
 	}()
 	return f()
+}
+
+// The other packages of the module reach into this one only by internal/bridge.
+func init() {
+	bridge.Of = func(client any) (bridge.Client, *InputError) {
+		c, _ := client.(*Client)
+		if c == nil || c.core == nil {
+			return nil, outgoing.Refuse("client", "", "a client of NewClient")
+		}
+		return door{c}, nil
+	}
+	bridge.Rules = func(op Op, gate any, p wire.Protocol, now func() time.Time) (wire.Rules, error) {
+		o := gate.(GateOptions)
+		return o.rules(p, now), o.check(op)
+	}
+	bridge.FileError = stateFileError
+	bridge.Held, bridge.FromTheStart, bridge.HasNoRecords = heldError, fromTheStart, hasNoRecords
 }

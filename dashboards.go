@@ -12,7 +12,6 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/hogapi/hogapi/internal/httptry"
 	"github.com/hogapi/hogapi/internal/outgoing"
 	"github.com/hogapi/hogapi/ops"
 )
@@ -48,7 +47,7 @@ type Dashboard struct {
 
 func (d *Dashboard) identity() string { return strconv.FormatInt(d.ID, 10) }
 
-func (d *Dashboard) complete() error { return httptry.Has("id", d.ID) }
+func (d *Dashboard) complete() error { return has("id", d.ID) }
 
 // CreationMode is the way in which a dashboard was made.
 type CreationMode string
@@ -166,7 +165,7 @@ func (s *DashboardsService) All(
 }
 
 func (s *DashboardsService) walk(o *DashboardListOptions, options []CallOption) offsetWalk[Dashboard] {
-	selected := orDefault(o)
+	selected := outgoing.OrDefault(o)
 	r := endpoint(ops.DashboardsList).with(selected.query())
 	r = r.refuse(cmp.Or(
 		outgoing.MisspeltIfSet("CreationMode", selected.CreationMode, creationModes),
@@ -219,7 +218,7 @@ func (t *DashboardTile) complete() error {
 			*content = nil
 		}
 	}
-	return httptry.Has("id", t.ID)
+	return has("id", t.ID)
 }
 
 // DashboardTileError is the reason for a tile without a result.

@@ -11,7 +11,6 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/hogapi/hogapi/internal/httptry"
 	"github.com/hogapi/hogapi/internal/outgoing"
 	"github.com/hogapi/hogapi/internal/verify"
 	"github.com/hogapi/hogapi/internal/wire"
@@ -37,7 +36,7 @@ type DataDeletion struct {
 func (d *DataDeletion) identity() string { return d.ID.String() }
 
 func (d *DataDeletion) complete() error {
-	return cmp.Or(httptry.Has("id", d.ID), httptry.Has("status", d.Status))
+	return cmp.Or(has("id", d.ID), has("status", d.Status))
 }
 
 // DataDeletionStatus is the progress of a deletion.
@@ -111,7 +110,7 @@ func (s *DataDeletionsService) All(ctx context.Context, o *ListOptions, options 
 }
 
 func (s *DataDeletionsService) walk(o *ListOptions, options []CallOption) offsetWalk[DataDeletion] {
-	selected := orDefault(o)
+	selected := outgoing.OrDefault(o)
 	r := endpoint(ops.DataDeletionsList).refuse(selected.check())
 	return walkByOffset[DataDeletion](s.client, r, selected, options)
 }
@@ -136,7 +135,7 @@ func (s *DataDeletionsService) Preview(ctx context.Context, of DataDeletionReque
 	r.body = dataDeletionBody{Query: of.query(), Variables: map[string]any{}}
 	r.minTry = queryTry
 	n, err := ask[rowCount](ctx, s.client, r, options)
-	return orDefault(orDefault(n).Count), err
+	return outgoing.OrDefault(outgoing.OrDefault(n).Count), err
 }
 
 // Create asks PostHog to delete the events of one import for good: call Preview first. A request that was sent before gets
@@ -155,7 +154,7 @@ func (s *DataDeletionsService) Create(ctx context.Context, of DataDeletionReques
 		case strings.TrimSpace(d.Query) != of.query():
 			return errors.New("it is of another query than the one that was sent")
 		}
-		return httptry.IsAskedFor("submission_id", *d.SubmissionID, of.submission())
+		return isAskedFor("submission_id", *d.SubmissionID, of.submission())
 	}
 	return ask[DataDeletion](ctx, s.client, r, options)
 }

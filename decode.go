@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net/http"
 	"strings"
@@ -30,11 +31,8 @@ type exchange struct {
 	started time.Time
 }
 
-// finish turns the last try into a result or one typed error.
-func (x *exchange) finish(ctx context.Context, out any) error {
-	if x.OK {
-		return x.read(ctx, out)
-	}
+// failure turns the last try of a call that failed into one typed error, or into nil where that says the call is done.
+func (x *exchange) failure(ctx context.Context) error {
 	if x.op.Method == http.MethodDelete && x.MayHaveActedBefore && x.SaysGone() {
 		return nil // an earlier try has deleted it, and its answer was lost
 	}
@@ -94,8 +92,10 @@ func (x *exchange) read(ctx context.Context, out any) error {
 	case len(body) > 0:
 		err = decodeAnswer(ctx, body, out)
 	}
-	if err == nil {
-		err = x.isAsked(out)
+	if one, isOne := out.(identified); err == nil && x.matches != nil {
+		err = x.matches(out)
+	} else if err == nil && isOne && strings.HasSuffix(x.op.Path, "}/") && one.identity() != "" { // refuse another object
+		err = isAskedFor("id", one.identity(), x.ids[len(x.ids)-1])
 	}
 	if err == nil {
 		return nil
@@ -138,53 +138,41 @@ func (x *exchange) shown(body []byte) []byte {
 // identified is an answer that says which object it is; "" if it does not.
 type identified interface{ identity() string }
 
-// isAsked refuses an answer about another object than the requested one: one with another id, or one that matches
-// rejects.
-func (x *exchange) isAsked(answer any) error {
-	if x.matches != nil {
-		return x.matches(answer)
-	}
-	one, ok := answer.(identified)
-	if !ok || !strings.HasSuffix(x.op.Path, "}/") || one.identity() == "" {
-		return nil
-	}
-	return httptry.IsAskedFor("id", one.identity(), x.ids[len(x.ids)-1])
-}
-
-// observeTry reports one try, and the retry that follows, to logger and hooks.
-func (x *exchange) observeTry(ctx context.Context, t *httptry.Try) {
-	c, info := x.core, x.info(t.Number)
-	var cost queries.Cost
-	attrs := []slog.Attr{slog.Int("status", t.Status), slog.Duration("duration", t.Duration)}
+// tried reports one try.
+func (x *exchange) tried(ctx context.Context, t *httptry.Try) {
+	r := CallRecord{CallInfo: x.info(t.Number), StatusCode: t.Status, Err: t.Err, Duration: t.Duration}
 	if _, says := t.Header[queries.CostHeader]; says {
-		cost = queries.CostOf(t.Header)
+		r.Cost = QueryCost(queries.CostOf(t.Header))
 	}
-	if cost.IsKnown {
-		attrs = append(attrs, slog.Int64("bytes_read", cost.BytesRead), slog.Int64("budget_left", cost.BudgetLeft))
-	}
-	c.log(ctx, slog.LevelDebug, "hogapi: try", info, t.Err, attrs...)
-	record := CallRecord{CallInfo: info, StatusCode: t.Status, Err: t.Err, Duration: t.Duration, Cost: QueryCost(cost)}
 	if t.Retry {
-		record.Retry, record.Wait = "no answer", t.Wait
+		r.Retry, r.Wait = "no answer", t.Wait
 		if t.Status != 0 {
-			record.Retry = fmt.Sprintf("status %d", t.Status)
+			r.Retry = fmt.Sprintf("status %d", t.Status)
 		}
-		c.log(ctx, slog.LevelWarn, "hogapi: retry", info, nil, slog.String("reason", record.Retry), slog.Duration("wait", t.Wait))
 	}
-	c.tell(ctx, record)
+	x.core.observe(ctx, r)
 }
 
-func (x *exchange) observeResult(ctx context.Context, err error) {
-	c, info := x.core, x.info(x.Number)
-	took := time.Since(x.started)
-	if err != nil { // the caller gets the error and decides: another endpoint may follow, or another look
-		c.log(ctx, slog.LevelDebug, "hogapi: failed", info, err, slog.Int("status", x.Status), slog.Duration("duration", took))
+// observe reports a try, with the retry that follows, or the end of a call to the logger and the hook.
+func (c *core) observe(ctx context.Context, r CallRecord) {
+	if c.hooks.OnCall != nil {
+		defer c.hook(ctx, func() { c.hooks.OnCall(ctx, r) })
 	}
-	c.tell(ctx, CallRecord{CallInfo: info, StatusCode: x.Status, Err: err, Duration: took, Ended: true})
-}
-
-func (c *core) tell(ctx context.Context, r CallRecord) {
-	c.hook(ctx, c.hooks.OnCall != nil, func() { c.hooks.OnCall(ctx, r) })
+	isLogged := c.logger.Enabled(ctx, slog.LevelDebug) || c.logger.Enabled(ctx, slog.LevelWarn)
+	if !isLogged || r.Ended && r.Err == nil {
+		return
+	}
+	text, attrs := "hogapi: try", []slog.Attr{slog.Int("status", r.StatusCode), slog.Duration("duration", r.Duration)}
+	if r.Ended { // at level debug: the caller gets the error and decides
+		text = "hogapi: failed"
+	}
+	if r.Cost.IsKnown {
+		attrs = append(attrs, slog.Int64("bytes_read", r.Cost.BytesRead), slog.Int64("budget_left", r.Cost.BudgetLeft))
+	}
+	c.log(ctx, slog.LevelDebug, text, r.CallInfo, r.Err, attrs...)
+	if r.Retry != "" {
+		c.log(ctx, slog.LevelWarn, "hogapi: retry", r.CallInfo, nil, slog.String("reason", r.Retry), slog.Duration("wait", r.Wait))
+	}
 }
 
 // completed is an answer that can check itself: other JSON, such as {} or null, decodes without an error.
@@ -210,19 +198,18 @@ func decodeAnswer(ctx context.Context, body []byte, out any) (err error) {
 	if err != nil && !errors.As(err, new(httptry.RowFaults)) {
 		return err
 	}
-	return cmp.Or(completeness(out), err)
-}
-
-func completeness(answer any) error {
-	if answer, ok := answer.(completed); ok {
-		return answer.complete()
+	if answer, ok := out.(completed); ok {
+		err = cmp.Or(answer.complete(), err)
 	}
-	return nil
+	return err
 }
 
-func allComplete[T any](rows []T) error {
+func allComplete[T any, P interface {
+	*T
+	completed
+}](rows []T) error {
 	for i := range rows {
-		if err := completeness(&rows[i]); err != nil {
+		if err := P(&rows[i]).complete(); err != nil {
 			return fmt.Errorf("row %d: %w", i, err)
 		}
 	}
@@ -244,9 +231,95 @@ func (l *rowList[T]) decodeRows(ctx context.Context, body []byte) (err error) {
 }
 
 // rowsOf reads the list of an answer that is an object, and the other requested members. With an error of type
-// [httptry.RowFaults], the rows are there: each other row is complete.
-func rowsOf[T any](ctx context.Context, body []byte, list string, others map[string]any) ([]T, error) {
-	return httptry.Rows(ctx, body, list, others, func(row *T) error { return completeness(row) })
+// [httptry.RowFaults], the rows are there: each other row is complete. An answer without the list is an error, because as
+// an empty list it would end a walk early.
+func rowsOf[T any](ctx context.Context, body []byte, list string, others map[string]any) (rows []T, err error) {
+	d := json.NewDecoder(bytes.NewReader(body))
+	if err := expect(d, json.Delim('{'), "it is not a JSON object"); err != nil {
+		return nil, err
+	}
+	var faults httptry.RowFaults
+	for d.More() {
+		key, err := d.Token()
+		if err != nil {
+			return nil, err
+		}
+		switch place := others[key.(string)]; {
+		case key == list && rows != nil:
+			err = fmt.Errorf("it has %s twice", list)
+		case key == list:
+			rows, faults, err = listOf[T](ctx, d, body)
+		case place != nil:
+			if err = d.Decode(place); err != nil {
+				err = httptry.Shortened(err)
+			}
+		default:
+			err = d.Decode(new(json.RawMessage))
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	if rows == nil {
+		return nil, fmt.Errorf("it has no %s", list)
+	}
+	if err := cmp.Or(expect(d, json.Delim('}'), "it has no end"), expect(d, nil, "there is more after its end")); err != nil {
+		return nil, err
+	}
+	if len(faults) > 0 {
+		return rows, faults
+	}
+	return rows, nil
+}
+
+// listOf reads a list, each row with its check, and notes the rows that cannot be read.
+func listOf[T any](ctx context.Context, d *json.Decoder, body []byte) (rows []T, faults httptry.RowFaults, _ error) {
+	if err := expect(d, json.Delim('['), "it has no list of rows where one belongs"); err != nil {
+		return nil, nil, err
+	}
+	rows = []T{}
+	for d.More() {
+		if ctx.Err() != nil {
+			return nil, nil, httptry.ContextError(ctx)
+		}
+		if len(rows) == maxRows {
+			return nil, nil, fmt.Errorf("%w: over %d rows on one page", httptry.ErrTooBig, maxRows)
+		}
+		var row T
+		from := d.InputOffset()
+		err := d.Decode(&row)
+		raw, field := bytes.TrimLeft(body[from:d.InputOffset()], ", \t\r\n"), ""
+		switch {
+		case err == nil:
+			if row, ok := any(&row).(completed); ok {
+				err = row.complete()
+			}
+		case !json.Valid(raw):
+			return nil, nil, fmt.Errorf("row %d: %w", len(rows), httptry.Shortened(err))
+		default:
+			field, err = httptry.Salvage(raw, &row, httptry.Shortened(err))
+		}
+		if err != nil {
+			faults = append(faults, httptry.RowFault{Index: len(rows), Field: field, Raw: raw, Err: err})
+		}
+		rows = append(rows, row)
+	}
+	return rows, faults, expect(d, json.Delim(']'), "its list has no end")
+}
+
+// maxRows is the most rows of one page. The service returns at most 500, unless it is asked for more.
+const maxRows = 10_000
+
+// expect reads the next token; nil stands for the end of the text.
+func expect(d *json.Decoder, want json.Token, otherwise string) error {
+	token, err := d.Token()
+	if want == nil && errors.Is(err, io.EOF) || err == nil && token == want && want != nil {
+		return nil
+	}
+	if err == nil || want == nil {
+		err = errors.New(otherwise)
+	}
+	return err
 }
 
 type rowCount struct {
@@ -256,6 +329,23 @@ type rowCount struct {
 func (c *rowCount) complete() error {
 	if c.Count == nil || *c.Count < 0 {
 		return errors.New("no count of 0 or more")
+	}
+	return nil
+}
+
+// has refuses an answer without a value, such as its id.
+func has[T comparable](key string, value T) error {
+	var none T
+	if value == none {
+		return errors.New("it has no " + key)
+	}
+	return nil
+}
+
+// isAskedFor refuses an answer about something else than the request.
+func isAskedFor[T comparable](key string, got, want T) error {
+	if got != want {
+		return fmt.Errorf("it has the %s %v, not %v, which was asked for", key, got, want)
 	}
 	return nil
 }

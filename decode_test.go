@@ -509,3 +509,59 @@ func TestWhatWasNotSentIsSentAgain(t *testing.T) {
 		require.EqualValues(t, calls, commits.Load())
 	})
 }
+
+type testRow struct{ ID int }
+
+func (r *testRow) complete() error { return has("id", r.ID) }
+
+// The rows of an answer, and why one is refused.
+func TestRows(t *testing.T) {
+	for body, says := range map[string]string{
+		`{"count":2,"results":[{"id":1},{"id":2}],"x":{}}`: "",
+		`{"results":[],"count":2}`:                         "",
+		`[]`:                                               "it is not a JSON object",
+		`null`:                                             "it is not a JSON object",
+		`{}`:                                               "it has no results",
+		`{"results":null}`:                                 "it has no list of rows where one belongs",
+		`{"results":{}}`:                                   "it has no list of rows where one belongs",
+		`{"results":[],"results":[]}`:                      "it has results twice",
+		`{"results":[{"id":1},{}]}`:                        "row 1: it has no id",
+		`{"results":[{"id":1},null]}`:                      "row 1: it has no id",
+		`{"results":[{"id":1} , {"id":"x"}]}`:              "row 1: json: cannot unmarshal string",
+		`{"results":[]} x`:                                 "there is more after its end",
+		`{"results":[]`:                                    "EOF",
+		`{"results":[{"id":1}`:                             "EOF",
+		``:                                                 "EOF",
+	} {
+		var count int
+		rows, err := rowsOf[testRow](t.Context(), []byte(body), "results", map[string]any{"count": &count})
+		if says == "" {
+			require.NoError(t, err, body)
+			require.NotNil(t, rows)
+			require.Equal(t, 2, count)
+			continue
+		}
+		require.ErrorContains(t, err, says, body)
+	}
+}
+
+// A page ends at its limit and with the context.
+func TestRowsEnd(t *testing.T) {
+	many := func(n int) []byte { return []byte(`{"r":[` + strings.Repeat(`{"id":1},`, n-1) + `{"id":1}]}`) }
+	rows, err := rowsOf[testRow](t.Context(), many(maxRows), "r", nil)
+	require.NoError(t, err)
+	require.Len(t, rows, maxRows)
+	_, err = rowsOf[testRow](t.Context(), many(maxRows+1), "r", nil)
+	require.ErrorIs(t, err, httptry.ErrTooBig)
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(io.ErrNoProgress)
+	_, err = rowsOf[testRow](ctx, many(1), "r", nil)
+	require.ErrorIs(t, err, io.ErrNoProgress)
+}
+
+func TestParts(t *testing.T) {
+	require.NoError(t, has("id", 1))
+	require.EqualError(t, has("id", 0), "it has no id")
+	require.NoError(t, isAskedFor("id", 1, 1))
+	require.EqualError(t, isAskedFor("id", 1, 2), "it has the id 1, not 2, which was asked for")
+}

@@ -18,8 +18,6 @@ import (
 	"github.com/hogapi/hogapi/destination"
 	"github.com/hogapi/hogapi/internal/configs"
 	"github.com/hogapi/hogapi/internal/errtext"
-	"github.com/hogapi/hogapi/internal/httptry"
-	"github.com/hogapi/hogapi/internal/mask"
 	"github.com/hogapi/hogapi/internal/outgoing"
 	"github.com/hogapi/hogapi/ops"
 )
@@ -199,7 +197,7 @@ func (d Destination) check() *InputError {
 	of := reflect.Indirect(reflect.ValueOf(d.Config)).Type()
 	isFit := of == reflect.TypeFor[destination.Raw]() || of == configTypes[d.Type]
 	return outgoing.If(!isFit, "Destination.Config", fmt.Sprintf("%T", d.Config),
-		"the config type of "+mask.UnlessKey(string(d.Type))+", or destination.Raw")
+		"the config type of "+outgoing.UnlessKey(string(d.Type))+", or destination.Raw")
 }
 
 // DestinationTest holds the results of the tests of a destination, step by step.
@@ -220,7 +218,7 @@ type DestinationTestResult struct {
 	Message *string               `json:"message"`
 }
 
-func (s *DestinationTestStep) complete() error { return httptry.Has("name", s.Name) }
+func (s *DestinationTestStep) complete() error { return has("name", s.Name) }
 
 func (t *DestinationTest) complete() error {
 	if len(t.Steps) == 0 {
@@ -233,7 +231,7 @@ func (t *DestinationTest) complete() error {
 type ranStep struct{ DestinationTestStep }
 
 func (s *ranStep) complete() error {
-	return cmp.Or(httptry.Has("result", s.Result), httptry.Has("status", orDefault(s.Result).Status))
+	return cmp.Or(has("result", s.Result), has("status", outgoing.OrDefault(s.Result).Status))
 }
 
 // DestinationTestStatus is the result of a step.
@@ -249,13 +247,15 @@ const (
 // Passed reports whether there are steps and all of them passed or were skipped.
 func (t *DestinationTest) Passed() bool {
 	good := []DestinationTestStatus{DestinationTestStatusPassed, DestinationTestStatusSkipped}
-	isBad := func(s DestinationTestStep) bool { return !slices.Contains(good, orDefault(s.Result).Status) }
+	isBad := func(s DestinationTestStep) bool { return !slices.Contains(good, outgoing.OrDefault(s.Result).Status) }
 	return len(t.Steps) > 0 && !slices.ContainsFunc(t.Steps, isBad)
 }
 
 // Failed returns the step that failed, or nil.
 func (t *DestinationTest) Failed() *DestinationTestStep {
-	i := slices.IndexFunc(t.Steps, func(s DestinationTestStep) bool { return orDefault(s.Result).Status == DestinationTestStatusFailed })
+	i := slices.IndexFunc(t.Steps, func(s DestinationTestStep) bool {
+		return outgoing.OrDefault(s.Result).Status == DestinationTestStatusFailed
+	})
 	if i < 0 {
 		return nil
 	}
@@ -323,7 +323,7 @@ func (s *BatchExportsService) runTest(
 	read := endpoint(ops.BatchExportsTest).with(url.Values{"destination": {kind}})
 	test, err := ask[DestinationTest](ctx, s.client, read, headersOf(options))
 	if hasNoTest(err) {
-		return nil, errtext.Errorf("%s: %v: the service has no test for %s", ops.BatchExportsTest, ErrUnsupported, mask.UnlessKey(kind))
+		return nil, errtext.Errorf("%s: %v: the service has no test for %s", ops.BatchExportsTest, ErrUnsupported, outgoing.UnlessKey(kind))
 	}
 	if err != nil {
 		return nil, err
@@ -337,7 +337,7 @@ func (s *BatchExportsService) runTest(
 		}
 		body.Step = &i
 		r.body, r.minTry = body, testTry
-		r.matches = func(answer any) error { return httptry.IsAskedFor("name", answer.(*ranStep).Name, test.Steps[i].Name) }
+		r.matches = func(answer any) error { return isAskedFor("name", answer.(*ranStep).Name, test.Steps[i].Name) }
 		ran, err := ask[ranStep](ctx, s.client, r, options)
 		if err != nil {
 			return test, err

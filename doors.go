@@ -14,7 +14,6 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/hogapi/hogapi/internal/bridge"
 	"github.com/hogapi/hogapi/internal/coverage"
 	"github.com/hogapi/hogapi/internal/download"
 	"github.com/hogapi/hogapi/internal/engine"
@@ -22,25 +21,8 @@ import (
 	"github.com/hogapi/hogapi/internal/pages"
 	"github.com/hogapi/hogapi/internal/queries"
 	"github.com/hogapi/hogapi/internal/watch"
-	"github.com/hogapi/hogapi/internal/wire"
 	"github.com/hogapi/hogapi/ops"
 )
-
-func init() {
-	bridge.Of = func(client any) (bridge.Client, *InputError) {
-		c, _ := client.(*Client)
-		if c == nil || c.core == nil {
-			return nil, outgoing.Refuse("client", "", "a client of NewClient")
-		}
-		return door{c}, nil
-	}
-	bridge.Rules = func(op Op, gate any, p wire.Protocol, now func() time.Time) (wire.Rules, error) {
-		o := gate.(GateOptions)
-		return o.rules(p, now), o.check(op)
-	}
-	bridge.FileError = stateFileError
-	bridge.Held, bridge.FromTheStart, bridge.HasNoRecords = heldError, fromTheStart, hasNoRecords
-}
 
 // door is a client for a package that needs more than its exported methods: see internal/bridge.
 type door struct{ c *Client }
@@ -49,7 +31,7 @@ func (d door) Now() time.Time { return d.c.core.now() }
 
 func (d door) Asker(name string) *queries.Asker { return d.c.asker(name) }
 
-func (d door) Hook(ctx context.Context, isSet bool, f func()) { d.c.core.hook(ctx, isSet, f) }
+func (d door) Hook(ctx context.Context, f func()) { d.c.core.hook(ctx, f) }
 
 func (d door) Guard(f func() error) error { return d.c.core.guard(f) }
 
@@ -96,7 +78,7 @@ func (d door) WaitForDownload(ctx context.Context, id uuid.UUID, o any) (downloa
 	s := d.c.FileDownloads
 	get := func(ctx context.Context) (*FileDownload, error) { return s.Get(ctx, id) }
 	state, err := watch.Ended(s.watch(ctx, id, o.(*WatchOptions), get), (*FileDownload).judge)
-	return orDefault(state).listing(), err
+	return outgoing.OrDefault(state).listing(), err
 }
 
 func (d door) File(id, file uuid.UUID) download.Config {
@@ -132,10 +114,10 @@ func (c *Client) history(ctx context.Context, e *BatchExport, options []CallOpti
 		}
 	}
 	now := coverage.Settings{
-		Schedule: e.schedule(), Paused: e.Paused, Start: orDefault(e.StartAt).UTC(), Until: orDefault(e.EndAt).UTC(),
+		Schedule: e.schedule(), Paused: e.Paused, Start: outgoing.OrDefault(e.StartAt).UTC(), Until: outgoing.OrDefault(e.EndAt).UTC(),
 	}
 	h = coverage.NewHistory(now, e.CreatedAt.UTC(), e.LastUpdatedAt.UTC(), log)
-	h.Paused = orDefault(e.LastPausedAt).UTC()
+	h.Paused = outgoing.OrDefault(e.LastPausedAt).UTC()
 	return h, why, nil
 }
 

@@ -38,7 +38,7 @@ type FileDownload struct {
 
 func (d *FileDownload) identity() string { return d.ID.String() }
 
-func (d *FileDownload) complete() error { return httptry.Has("id", d.ID) }
+func (d *FileDownload) complete() error { return has("id", d.ID) }
 
 // run returns the download as a run, for the functions on runs.
 func (d *FileDownload) run() *Run {
@@ -70,7 +70,7 @@ func (s *fileDownloadState) complete() error {
 	if slices.Contains(s.Files, uuid.Nil) {
 		return errors.New("it lists a file without an id")
 	}
-	return httptry.Has("status", s.Status)
+	return has("status", s.Status)
 }
 
 // FileFormat is the format of exported files.
@@ -198,7 +198,7 @@ func (s *FileDownloadsService) Create(ctx context.Context, download FileDownload
 	download.DataIntervalStart, download.DataIntervalEnd = download.DataIntervalStart.UTC(), download.DataIntervalEnd.UTC()
 	r.body = download
 	created, err := ask[FileDownload](ctx, s.client, r, options)
-	return orDefault(created).ID, err
+	return outgoing.OrDefault(created).ID, err
 }
 
 // List returns one page of file downloads, newest first, with id and status only: GET /file_download_batch_exports/,
@@ -218,7 +218,7 @@ func (s *FileDownloadsService) All(ctx context.Context, o *ListOptions, options 
 }
 
 func (s *FileDownloadsService) walk(o *ListOptions, options []CallOption) offsetWalk[FileDownload] {
-	return walkByOffset[FileDownload](s.client, endpoint(ops.FileDownloadsList), orDefault(o), options)
+	return walkByOffset[FileDownload](s.client, endpoint(ops.FileDownloadsList), outgoing.OrDefault(o), options)
 }
 
 // Get returns one file download, with its files after its completion: GET /file_download_batch_exports/{id}/, scope
@@ -259,7 +259,7 @@ func (s *FileDownloadsService) CountRows(ctx context.Context, query CountRowsReq
 		CountRowsRequest
 	}{ModelHogQL, query}
 	n, err := ask[rowCount](ctx, s.client, r, options)
-	return orDefault(orDefault(n).Count), err
+	return outgoing.OrDefault(outgoing.OrDefault(n).Count), err
 }
 
 // Logs returns one page of the log of a file download, the newest entry first: GET …/{id}/logs/, scope batch_export:read.

@@ -107,7 +107,7 @@ type FolderOptions struct {
 func (s *FileDownloadsService) DownloadAll(
 	ctx context.Context, id uuid.UUID, folder string, o *FolderOptions, options ...CallOption,
 ) ([]string, error) {
-	extension, most := orDefault(o).Extension, cmp.Or(orDefault(o).MaxBytes, 256<<30)
+	extension, most := outgoing.OrDefault(o).Extension, cmp.Or(outgoing.OrDefault(o).MaxBytes, 256<<30)
 	if refusal := cmp.Or(
 		download.CheckNames(folder, extension),
 		outgoing.If(most < -1, "FolderOptions.MaxBytes", strconv.FormatInt(most, 10), "a number of bytes, 0 for the default or -1 for no limit"),
@@ -131,7 +131,7 @@ func (s *FileDownloadsService) DownloadAll(
 	paths, _, err := download.Folder{FS: durable.OS{}, Path: folder, Owner: id.String(), MaxBytes: most}.Gather(ctx, download.Gathering{
 		List: func(ctx context.Context) (download.Listing, error) {
 			state, err := s.Get(ctx, id, options...)
-			return orDefault(state).listing(), err
+			return outgoing.OrDefault(state).listing(), err
 		},
 		Items: func(files []uuid.UUID) (items []download.Item, err error) {
 			for _, file := range files {

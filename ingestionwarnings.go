@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/hogapi/hogapi/internal/errtext"
-	"github.com/hogapi/hogapi/internal/httptry"
 	"github.com/hogapi/hogapi/internal/outgoing"
 	"github.com/hogapi/hogapi/ops"
 )
@@ -33,7 +32,7 @@ func (w *IngestionWarning) complete() error {
 	if w.Count < 0 || slices.ContainsFunc(w.Sparkline, isNegative) {
 		return errors.New("it has a negative count")
 	}
-	return httptry.Has("type", w.Type)
+	return has("type", w.Type)
 }
 
 // WarningCount is the number of warnings in one step of time.
@@ -142,7 +141,7 @@ func (w *ingestionWarnings) complete() error {
 func (s *IngestionWarningsService) List(
 	ctx context.Context, o *IngestionWarningListOptions, options ...CallOption,
 ) ([]IngestionWarning, error) {
-	selected := orDefault(o)
+	selected := outgoing.OrDefault(o)
 	r := endpoint(ops.IngestionWarningsList).refuse(selected.check())
 	list, err := ask[ingestionWarnings](ctx, s.client, r.with(selected.query(s.client.core.now())), options)
 	if err != nil {

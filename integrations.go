@@ -11,7 +11,6 @@ import (
 	"github.com/hogapi/hogapi/destination"
 	"github.com/hogapi/hogapi/integration"
 	"github.com/hogapi/hogapi/internal/configs"
-	"github.com/hogapi/hogapi/internal/httptry"
 	"github.com/hogapi/hogapi/internal/outgoing"
 	"github.com/hogapi/hogapi/ops"
 )
@@ -30,7 +29,7 @@ type Integration struct {
 
 func (i *Integration) identity() string { return strconv.FormatInt(i.ID, 10) }
 
-func (i *Integration) complete() error { return httptry.Has("id", i.ID) }
+func (i *Integration) complete() error { return has("id", i.ID) }
 
 // IntegrationListOptions selects integrations.
 type IntegrationListOptions struct {
@@ -67,7 +66,7 @@ func (s *IntegrationsService) All(
 func (s *IntegrationsService) walk(
 	o *IntegrationListOptions, options []CallOption,
 ) offsetWalk[Integration] {
-	selected := orDefault(o)
+	selected := outgoing.OrDefault(o)
 	query := url.Values{}
 	outgoing.SetText(query, "kind", string(selected.Kind))
 	r := endpoint(ops.IntegrationsList).refuse(outgoing.MisspeltIfSet("Kind", selected.Kind, integration.Kinds())).with(query)
@@ -101,7 +100,7 @@ func (s *IntegrationsService) Create(ctx context.Context, request integration.Re
 			return nil, err
 		}
 	}
-	r.matches = func(answer any) error { return httptry.IsAskedFor("kind", answer.(*Integration).Kind, kind) }
+	r.matches = func(answer any) error { return isAskedFor("kind", answer.(*Integration).Kind, kind) }
 	return ask[Integration](ctx, s.client, r, options)
 }
 

@@ -8,10 +8,10 @@ import (
 	"iter"
 	"maps"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
-	"github.com/hogapi/hogapi/internal/httptry"
 	"github.com/hogapi/hogapi/internal/loosetime"
 	"github.com/hogapi/hogapi/internal/outgoing"
 	"github.com/hogapi/hogapi/internal/pages"
@@ -41,7 +41,7 @@ func (e *LogEntry) UnmarshalJSON(b []byte) error {
 	return err
 }
 
-func (e *LogEntry) complete() error { return httptry.Has("time", e.Timestamp) }
+func (e *LogEntry) complete() error { return has("time", e.Timestamp) }
 
 // LogLevel is the severity of a log entry.
 type LogLevel string
@@ -64,11 +64,10 @@ type LogPage struct {
 }
 
 func (p *LogPage) decodeRows(ctx context.Context, body []byte) (err error) {
-	if !bytes.HasPrefix(body, []byte("[")) {
-		p.Results, err = rowsOf[LogEntry](ctx, body, "results", nil)
-		return err
+	if bytes.HasPrefix(body, []byte("[")) {
+		body = slices.Concat([]byte(`{"results":`), body, []byte("}"))
 	}
-	p.Results, err = httptry.List(ctx, body, (*LogEntry).complete)
+	p.Results, err = rowsOf[LogEntry](ctx, body, "results", nil)
 	return err
 }
 
@@ -122,7 +121,7 @@ var unlikely = strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`)
 
 // logs fetches one page of a log. It adds the options to the query of r, the endpoint.
 func (c *Client) logs(ctx context.Context, r request, o *LogOptions, options ...CallOption) (*LogPage, error) {
-	selected := orDefault(o)
+	selected := outgoing.OrDefault(o)
 	query := url.Values{}
 	maps.Copy(query, r.query)
 	selected.set(query)
@@ -131,14 +130,14 @@ func (c *Client) logs(ctx context.Context, r request, o *LogOptions, options ...
 }
 
 func (c *Client) allLogs(ctx context.Context, r request, o *LogOptions, options ...CallOption) iter.Seq2[LogEntry, error] {
-	selected := orDefault(o)
+	selected := outgoing.OrDefault(o)
 	selected.Limit = cmp.Or(selected.Limit, maxLogs)
 	return pages.Log[LogEntry]{
 		Fetch: func(before time.Time) ([]LogEntry, error) {
 			older := selected
 			older.Before = before
 			p, err := c.logs(ctx, r, &older, options...)
-			return orDefault(p).Results, err
+			return outgoing.OrDefault(p).Results, err
 		},
 		Mark: (*LogEntry).mark,
 		Failed: func(page int, before time.Time, err error) error {

@@ -18,7 +18,6 @@ import (
 
 	"github.com/hogapi/hogapi/internal/endpoints"
 	"github.com/hogapi/hogapi/internal/httptry"
-	"github.com/hogapi/hogapi/internal/mask"
 	"github.com/hogapi/hogapi/internal/outgoing"
 )
 
@@ -109,7 +108,7 @@ func WithPersonalKeySource(source KeySource) Option {
 		c.personalKey = func(ctx context.Context) (key string, err error) {
 			defer func() {
 				if p := recover(); p != nil {
-					err = c.panicked("the key source")(p)
+					err = c.panicked("the key source", p)
 				}
 			}()
 			return source(ctx)
@@ -188,7 +187,7 @@ func WithApplication(name, version string) Option {
 		if version != "" {
 			app += "/" + version
 		}
-		isFit := name != "" && outgoing.IsVisibleASCII(app) && !mask.HasKey(app)
+		isFit := name != "" && strings.Trim(app, outgoing.VisibleASCII) == "" && !outgoing.HasKey(app)
 		c.need(isFit, "application", app, "a name and version of visible ASCII without blanks, not a key")
 		c.app = app
 	}
@@ -273,10 +272,6 @@ type CallInfo struct {
 func (i CallInfo) name() string { return endpoints.NameOf(i.Op, i.Method, i.Route) }
 
 type callInfoKey struct{}
-
-func (i CallInfo) in(ctx context.Context) context.Context {
-	return context.WithValue(ctx, callInfoKey{}, i)
-}
 
 // CallInfoFrom returns the call to which the request with this context belongs, if there is one.
 func CallInfoFrom(ctx context.Context) (CallInfo, bool) {

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"iter"
 	"maps"
+	"math"
 	"net/url"
 	"slices"
 	"strings"
@@ -72,7 +73,7 @@ const maxPrefetch = 32
 
 func (o ListOptions) check() *InputError {
 	return cmp.Or(
-		outgoing.Within("Limit", o.Limit, 1, httptry.MaxRows),
+		outgoing.Within("Limit", o.Limit, 1, maxRows),
 		outgoing.Within("Prefetch", o.Prefetch, 1, maxPrefetch),
 		outgoing.Negative(map[string]int{"Offset": o.Offset, "MaxPages": o.MaxPages}),
 	)
@@ -82,10 +83,12 @@ func (o CursorOptions) check() *InputError {
 	if o.Cursor == CursorEnd {
 		return outgoing.Refuse("Cursor", o.Cursor, "a cursor; the walk that stored CursorEnd is over")
 	}
-	if _, err := pages.Start(o.Cursor); err != nil {
-		return outgoing.Refuse("Cursor", "", "a cursor, or the Next of a page: "+err.Error())
+	if o.Cursor != "" {
+		if _, err := pages.Start(o.Cursor); err != nil {
+			return outgoing.Refuse("Cursor", "", "a cursor, or the Next of a page: "+err.Error())
+		}
 	}
-	return cmp.Or(outgoing.Within("Prefetch", o.Prefetch, 1, maxPrefetch), outgoing.Negative(map[string]int{"MaxPages": o.MaxPages}))
+	return cmp.Or(outgoing.Within("Prefetch", o.Prefetch, 1, maxPrefetch), outgoing.Within("MaxPages", o.MaxPages, 1, math.MaxInt))
 }
 
 func (p *OffsetPage[T]) decodeRows(ctx context.Context, body []byte) (err error) {
@@ -109,9 +112,9 @@ type (
 func walkByOffset[T any](c *Client, r request, o ListOptions, options []CallOption) offsetWalk[T] {
 	r, fetch := pagesOf[OffsetPage[T]](c, r.refuse(o.check()), options)
 	w := offsetWalk[T]{
-		Fetch: fetch, Next: pages.ByOffset, Refuse: r.check, Failed: r.failedAt,
+		HasCount: true, Fetch: fetch, Next: pages.ByOffset, Refuse: r.check, Failed: r.failedAt,
 		View: func(p *OffsetPage[T]) pages.View[T] {
-			return pages.View[T]{Items: p.Results, Count: p.Count, Link: orDefault(p.Next)}
+			return pages.View[T]{Items: p.Results, Count: p.Count, Link: outgoing.OrDefault(p.Next)}
 		},
 		Start: pages.Place{Offset: o.Offset, Limit: o.Limit}, MaxPages: o.MaxPages, Prefetch: o.Prefetch,
 	}
@@ -123,11 +126,14 @@ func walkByOffset[T any](c *Client, r request, o ListOptions, options []CallOpti
 
 func walkByCursor[T any](c *Client, r request, o CursorOptions, options []CallOption) cursorWalk[T] {
 	r, fetch := pagesOf[CursorPage[T]](c, r.refuse(o.check()), options)
-	cursor, _ := pages.Start(o.Cursor) // checked
+	cursor := o.Cursor
+	if cursor != "" {
+		cursor, _ = pages.Start(cursor) // checked
+	}
 	return cursorWalk[T]{
 		Fetch: fetch, Next: pages.ByCursor, Refuse: r.check, Failed: r.failedAt,
 		View: func(p *CursorPage[T]) pages.View[T] {
-			return pages.View[T]{Items: p.Results, Link: orDefault(p.Next)}
+			return pages.View[T]{Items: p.Results, Link: outgoing.OrDefault(p.Next)}
 		},
 		Start: pages.Place{Cursor: cursor}, MaxPages: o.MaxPages, Prefetch: o.Prefetch,
 	}

@@ -13,7 +13,6 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/hogapi/hogapi/internal/coverage"
-	"github.com/hogapi/hogapi/internal/httptry"
 	"github.com/hogapi/hogapi/internal/mask"
 	"github.com/hogapi/hogapi/internal/outgoing"
 	"github.com/hogapi/hogapi/internal/pages"
@@ -49,11 +48,11 @@ type Run struct {
 func (r *Run) identity() string { return r.ID.String() }
 
 func (r *Run) complete() error {
-	return cmp.Or(httptry.Has("id", r.ID), httptry.Has("status", r.Status))
+	return cmp.Or(has("id", r.ID), has("status", r.Status))
 }
 
 func (r *Run) span() coverage.Span {
-	return coverage.NewSpan(orDefault(r.DataIntervalStart), r.DataIntervalEnd)
+	return coverage.NewSpan(outgoing.OrDefault(r.DataIntervalStart), r.DataIntervalEnd)
 }
 
 // RunStatus is the state of a run or of a backfill.
@@ -102,7 +101,7 @@ const (
 	RunsByIntervalBackward RunOrdering = "-data_interval_start"
 )
 
-func (o RunOrdering) byInterval() bool { return o == RunsByInterval || o == RunsByIntervalBackward }
+var intervalOrders = []RunOrdering{RunsByInterval, RunsByIntervalBackward}
 
 // RunListOptions selects runs. Without After, Before, Start and End, runs of any age are listed; the service's own
 // default, the last 7 days, is never used. Old servers read times in the project's time zone instead of UTC.
@@ -132,16 +131,22 @@ func (o RunListOptions) check() *InputError {
 		}
 	}
 	byCreation, byInterval := !o.After.IsZero() || !o.Before.IsZero(), !o.Start.IsZero() || !o.End.IsZero()
-	creationOrder, intervalOrder := o.Ordering == RunsNewestFirst || o.Ordering == RunsOldestFirst, o.Ordering.byInterval()
-	order := func(bad bool, want string) *InputError {
-		return outgoing.If(bad, "Ordering", string(o.Ordering), want)
+	creationOrder, intervalOrder := o.Ordering == RunsNewestFirst || o.Ordering == RunsOldestFirst, slices.Contains(intervalOrders, o.Ordering)
+	want := ""
+	switch {
+	case byCreation && byInterval:
+		return outgoing.Refuse("Start", "", "either After and Before or Start and End: the service uses one pair and ignores the other")
+	case o.Ordering != "" && !creationOrder && !intervalOrder:
+		want = "one of created_at, -created_at, data_interval_start, -data_interval_start"
+	case byCreation && intervalOrder:
+		want = "an order by creation with After and Before; orders by interval use Start and End"
+	case byInterval && creationOrder:
+		want = "an order by interval with Start and End; orders by creation use After and Before"
+	}
+	if want != "" {
+		return outgoing.Refuse("Ordering", string(o.Ordering), want)
 	}
 	return cmp.Or(
-		order(o.Ordering != "" && !creationOrder && !intervalOrder, "one of created_at, -created_at, data_interval_start, -data_interval_start"),
-		outgoing.If(byCreation && byInterval, "Start", "",
-			"either After and Before or Start and End: the service uses one pair and ignores the other"),
-		order(byCreation && intervalOrder, "an order by creation with After and Before; orders by interval use Start and End"),
-		order(byInterval && creationOrder, "an order by interval with Start and End; orders by creation use After and Before"),
 		outgoing.Reversed("Before", o.Before, "After", o.After),
 		outgoing.Reversed("End", o.End, "Start", o.Start),
 		o.CursorOptions.check(),
@@ -153,10 +158,12 @@ func (o RunListOptions) query() url.Values {
 	if ordering == "" && (!o.Start.IsZero() || !o.End.IsZero()) {
 		ordering = RunsByIntervalBackward
 	}
-	if ordering.byInterval() {
+	if slices.Contains(intervalOrders, ordering) {
 		q = url.Values{"start": {farPast}, "end": {farFuture}}
 	}
-	outgoing.SetText(q, "ordering", string(ordering))
+	if ordering != "" {
+		q.Set("ordering", string(ordering))
+	}
 	outgoing.SetTime(q, "start", o.Start)
 	outgoing.SetTime(q, "end", o.End)
 	outgoing.SetTime(q, "after", o.After)
@@ -207,7 +214,7 @@ func (s *RunsService) All(ctx context.Context, exportID uuid.UUID, o *RunListOpt
 // After, Before and Statuses select runs; the others are refused, since the newest runs must be read first. It cannot
 // resume, and remembers each interval in about 40 bytes.
 func (s *RunsService) LatestFailed(ctx context.Context, exportID uuid.UUID, o *RunListOptions, options ...CallOption) iter.Seq2[Run, error] {
-	selected := orDefault(o)
+	selected := outgoing.OrDefault(o)
 	if refusal := selected.checkFailed(); refusal != nil {
 		return pages.Failed[Run](refused(ops.RunsList, refusal))
 	}
@@ -248,7 +255,7 @@ func fromTheStart(err error) error {
 }
 
 func (s *RunsService) walk(exportID uuid.UUID, o *RunListOptions, options []CallOption) cursorWalk[Run] {
-	selected := orDefault(o)
+	selected := outgoing.OrDefault(o)
 	r := endpointByID(ops.RunsList, exportID).refuse(selected.check()).with(selected.query())
 	w := walkByCursor[Run](s.client, r, selected.CursorOptions, options)
 	if len(selected.Statuses) > 0 {

@@ -122,7 +122,7 @@ func TestRunsRefuseWhatTheServiceWouldIgnore(t *testing.T) {
 		"near miss of a status":      {RunListOptions{Statuses: []RunStatus{"failed"}}, "Statuses", `"Failed"`},
 		"near miss with a blank":     {RunListOptions{Statuses: []RunStatus{"Timed Out"}}, "Statuses", `"TimedOut"`},
 		"no status":                  {RunListOptions{Statuses: []RunStatus{""}}, "Statuses", "not an empty text"},
-		"negative limit of pages":    {RunListOptions{CursorOptions: CursorOptions{MaxPages: -1}}, "MaxPages", "0 or more"},
+		"negative limit of pages":    {RunListOptions{CursorOptions: CursorOptions{MaxPages: -1}}, "MaxPages", "at least 1, or 0 for the default"},
 		"negative number of fetches": {RunListOptions{CursorOptions: CursorOptions{Prefetch: -1}}, "Prefetch", "1 to 32, or 0 for the default"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -68,7 +68,7 @@ type looks struct {
 }
 
 func (o *WatchOptions) withDefaults(op Op) (looks, error) {
-	w := orDefault(o)
+	w := outgoing.OrDefault(o)
 	if w.Until == nil {
 		w.Until = func(r Run) bool { return r.Status.IsTerminal() }
 	}
@@ -152,7 +152,7 @@ func (r *Run) brief() string {
 	if r.RecordsCompleted != nil {
 		text += fmt.Sprintf(", %d records", *r.RecordsCompleted)
 	}
-	if latest := mask.Clean(orDefault(r.LatestError)); latest != "" {
+	if latest := mask.Clean(outgoing.OrDefault(r.LatestError)); latest != "" {
 		text += ": " + latest
 	}
 	return text
@@ -160,10 +160,10 @@ func (r *Run) brief() string {
 
 func (r *Run) ending() string {
 	text := "ended as " + mask.Clean(string(r.Status))
-	if failed := orDefault(r.RecordsFailed); r.Status == RunStatusCompleted && failed > 0 {
+	if failed := outgoing.OrDefault(r.RecordsFailed); r.Status == RunStatusCompleted && failed > 0 {
 		text = fmt.Sprintf("completed, but %d records failed", failed)
 	}
-	if latest := mask.Clean(orDefault(r.LatestError)); latest != "" {
+	if latest := mask.Clean(outgoing.OrDefault(r.LatestError)); latest != "" {
 		text += ": " + latest
 	}
 	return text
@@ -209,7 +209,7 @@ func (r *Run) mark() watch.Mark {
 func runFacts(r Run) coverage.Facts {
 	return coverage.Facts{
 		ID: r.ID, Backfill: r.Backfill, Interval: r.span(), Mark: r.mark(),
-		Complete: r.outcome() == coverage.Completed, Created: r.CreatedAt, Ended: cmp.Or(orDefault(r.FinishedAt), r.LastUpdatedAt),
+		Complete: r.outcome() == coverage.Completed, Created: r.CreatedAt, Ended: cmp.Or(outgoing.OrDefault(r.FinishedAt), r.LastUpdatedAt),
 	}
 }
 
@@ -245,7 +245,7 @@ func (c RunCount) Failed() int {
 type countedRun struct{ Run }
 
 func (r *countedRun) complete() error {
-	return cmp.Or(httptry.Has("created_at", r.CreatedAt), r.Run.complete())
+	return cmp.Or(has("created_at", r.CreatedAt), r.Run.complete())
 }
 
 // includes reports whether the options select a run: old servers do not filter by status, and read times in another
@@ -254,7 +254,7 @@ func (o RunListOptions) includes(r Run) bool {
 	switch {
 	case len(o.Statuses) > 0 && !slices.Contains(o.Statuses, r.Status),
 		!r.CreatedAt.IsZero() && r.CreatedAt.Before(o.After), !o.Before.IsZero() && r.CreatedAt.After(o.Before),
-		!o.Start.IsZero() && orDefault(r.DataIntervalStart).Before(o.Start), !o.End.IsZero() && r.DataIntervalEnd.After(o.End):
+		!o.Start.IsZero() && outgoing.OrDefault(r.DataIntervalStart).Before(o.Start), !o.End.IsZero() && r.DataIntervalEnd.After(o.End):
 		return false
 	}
 	return true
@@ -267,7 +267,7 @@ func (o RunListOptions) includes(r Run) bool {
 //
 // GET /batch_exports/{batch_export_id}/runs/, scope batch_export:read.
 func (s *RunsService) Counts(ctx context.Context, exportID uuid.UUID, o *RunListOptions, options ...CallOption) ([]RunCount, error) {
-	selected := orDefault(o)
+	selected := outgoing.OrDefault(o)
 	r := endpointByID(ops.RunsList, exportID).with(selected.inAnyZone().query()).refuse(cmp.Or(
 		outgoing.If(selected.Cursor != "", "Cursor", "", "an empty cursor: counts cover the whole list"),
 		selected.check(),

@@ -156,7 +156,7 @@ func openImport(ctx context.Context, client bridge.Client, source Source, o Opti
 	run = &importRun{source: source, options: o, engine: started, files: files, endProgress: func() {}}
 	if o.OnProgress != nil {
 		run.endProgress = watch.Every(progressInterval, func() { //nolint:contextcheck // hooks outlive ctx
-			client.Hook(context.Background(), true, func() { o.OnProgress(started.Stats(o.Total)) })
+			client.Hook(context.Background(), func() { o.OnProgress(started.Stats(o.Total)) })
 		})
 	}
 	return run, before, nil

@@ -124,7 +124,9 @@ func (o VerifyOptions) config(ctx context.Context, inside bridge.Client, r event
 		Project: &verify.Queries{Asker: asker, ID: r.ID}, Rejects: o.Rejects, Dir: o.Dir, EveryUUID: o.EveryUUID,
 		Wait: o.Wait, Patience: o.Patience, Now: inside.Now,
 		Progress: func(p verify.Progress) {
-			inside.Hook(ctx, o.OnProgress != nil, func() { o.OnProgress(VerifyProgress(p)) })
+			if o.OnProgress != nil {
+				inside.Hook(ctx, func() { o.OnProgress(VerifyProgress(p)) })
+			}
 		},
 	}
 	for i, d := range r.Days {

@@ -24,8 +24,8 @@ type Client interface {
 	Asker(name string) *queries.Asker
 	AgeLine(hasRecords bool) coverage.AgeLine // of the server
 
-	Hook(ctx context.Context, isSet bool, f func()) // runs a user's function; a panic in it is caught and logged
-	Guard(f func() error) error                     // runs a user's function; a panic in it is an error
+	Hook(ctx context.Context, f func()) // runs a user's function; a panic in it is caught and logged
+	Guard(f func() error) error         // runs a user's function; a panic in it is an error
 
 	// ImportTarget returns a digest of the project's key and of the host name that an import sends to.
 	ImportTarget() string

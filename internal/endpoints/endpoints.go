@@ -13,7 +13,6 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/hogapi/hogapi/internal/mask"
 	"github.com/hogapi/hogapi/internal/outgoing"
 	"github.com/hogapi/hogapi/ops"
 )
@@ -128,7 +127,7 @@ func (r Row) Expand(ids []string) (string, *ops.InputError) {
 		if id == uuid.Nil.String() {
 			return "", outgoing.Refuse("{"+name+"}", id, "an id, not the nil UUID")
 		}
-		if !fits(id) || mask.HasKey(id) {
+		if !fits(id) || outgoing.HasKey(id) {
 			return "", outgoing.Refuse(name, id, want)
 		}
 		b.WriteString(before)
@@ -165,7 +164,7 @@ func Custom(method, path string, replay Replay) (Row, *ops.InputError) {
 	}
 	below, slashed := strings.CutPrefix(path, "/")
 	for segment := range strings.SplitSeq(strings.TrimSuffix(below, "/"), "/") {
-		if !slashed || !outgoing.IsPathSegment(segment) || mask.HasKey(segment) {
+		if !slashed || !outgoing.IsPathSegment(segment) || outgoing.HasKey(segment) {
 			return row, outgoing.Refuse("Path", path, `a path below the project that begins with a slash, such as "/insights/", `+
 				`of letters, digits, '_', '@' and '-'`)
 		}
@@ -182,18 +181,14 @@ type Absent struct {
 
 const absentFor = time.Hour
 
-// Note remembers whether a route is absent.
-func (a *Absent) Note(path string, isAbsent bool) {
+// Add remembers a route that is absent.
+func (a *Absent) Add(path string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	switch {
-	case !isAbsent:
-		delete(a.found, path)
-	case a.found == nil:
-		a.found = map[string]time.Time{path: time.Now()}
-	default:
-		a.found[path] = time.Now()
+	if a.found == nil {
+		a.found = map[string]time.Time{}
 	}
+	a.found[path] = time.Now()
 }
 
 // Has reports whether a route was absent within the last hour.

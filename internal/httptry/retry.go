@@ -80,7 +80,7 @@ func (c *Call) Send(ctx context.Context) *Try {
 	if c.Body != nil {
 		body = c.Body
 	}
-	request, err := retryablehttp.NewRequestWithContext(c.Plan.In(ctx), c.Method, c.URL, body)
+	request, err := retryablehttp.NewRequestWithContext(context.WithValue(ctx, planKey{}, &c.Plan), c.Method, c.URL, body)
 	if err != nil {
 		return &Try{Err: NoURL(err), Unsent: true}
 	}
@@ -132,7 +132,9 @@ func (c *Call) judge(ctx context.Context, before *Try, err error) *Try {
 	if deadline, ok := ctx.Deadline(); ok {
 		left = time.Until(deadline)
 	}
-	t.Decision = c.Policy.Decide(&t, c.Once, left, Random())
+	if !t.OK {
+		t.Decision = c.Policy.Decide(&t, c.Once, left, rand.Float64()) //nolint:gosec // jitter needs no secrecy
+	}
 	if c.NoRetryIfSlow && (TookTooMuch(t.Status) || t.TimedOut) {
 		t.Retry = false
 	}
@@ -195,6 +197,9 @@ func (p Policy) WithDefaults(problem func(field, value, want string)) Policy {
 		field string
 		value time.Duration
 	}{{"BaseDelay", p.BaseDelay}, {"MaxDelay", p.MaxDelay}, {"MaxRetryAfter", p.MaxRetryAfter}} {
+		if d.value == 0 {
+			continue
+		}
 		if r := outgoing.Durations(map[string]time.Duration{"RetryPolicy." + d.field: d.value}); r != nil {
 			problem(r.Field, r.Value, r.Want)
 		}
@@ -209,9 +214,6 @@ func (p Policy) WithDefaults(problem func(field, value, want string)) Policy {
 // Decide is the whole policy, for a try of a call that acts once or may be repeated. left is the time until the caller's
 // deadline, and random is in [0, 1).
 func (p Policy) Decide(t *Try, once bool, left time.Duration, random float64) (d Decision) {
-	if t.OK {
-		return d
-	}
 	d.MayHaveActed, d.TimedOut = t.mayHaveActed(), errors.Is(t.Err, ErrTimeout)
 	wasThrottled := t.Status == http.StatusTooManyRequests && t.Problem.Code == codeThrottled // nothing was done
 	isTransient := IsTransientStatus(t.Status) && !IsFull(t.Problem.Code)

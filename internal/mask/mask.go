@@ -6,6 +6,7 @@ package mask
 import (
 	"bytes"
 	"encoding/json"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -68,3 +69,9 @@ func HoldsURL(body []byte) bool {
 	text := slices.Concat(body, plain)
 	return err != nil || bytes.Contains(text, []byte("://")) || bytes.ContainsRune(text, '=')
 }
+
+// No key begins with php_, and many names do.
+var aKey = regexp.MustCompile(`ph[a-oq-z]_[A-Za-z0-9_-]{4,}`)
+
+// Keys masks the service's keys in a text.
+func Keys(text string) string { return aKey.ReplaceAllString(text, Redacted) }

@@ -162,7 +162,7 @@ func Time(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) }
 
 // Refuse returns the error of bad input, which quotes the value unless it contains a key.
 func Refuse(field, value, want string) *ops.InputError {
-	return &ops.InputError{Field: field, Value: mask.UnlessKey(value), Want: want}
+	return &ops.InputError{Field: field, Value: UnlessKey(value), Want: want}
 }
 
 // Refused returns bad input as the error of an operation, or nil without any.
@@ -185,8 +185,10 @@ func If(bad bool, field, value, want string) *ops.InputError {
 
 // Reversed refuses a range of time that has both ends, in the wrong order.
 func Reversed(field string, to time.Time, start string, from time.Time) *ops.InputError {
-	bad := !from.IsZero() && !to.IsZero() && !from.Before(to)
-	return If(bad, field, Time(to), "later than "+start+", which is "+Time(from))
+	if from.IsZero() || to.IsZero() || from.Before(to) {
+		return nil
+	}
+	return Refuse(field, Time(to), "later than "+start+", which is "+Time(from))
 }
 
 // Negative refuses the first number, by name, that is below 0.
@@ -284,4 +286,32 @@ func OrDefault[T any](o *T) T {
 func IsNil(value any) bool {
 	v := reflect.ValueOf(value)
 	return !v.IsValid() || (v.Kind() == reflect.Pointer || v.Kind() == reflect.Func) && v.IsNil()
+}
+
+// HasKey reports whether a text contains an API key with a known prefix.
+func HasKey(s string) bool {
+	s = strings.ToLower(s) // POSTHOG_REGION ignores case
+	holds := func(prefix string) bool { return strings.Contains(s, prefix) }
+	return slices.ContainsFunc([]string{"phx_", "phc_", "phs_", "pha_"}, holds)
+}
+
+// UnlessKey returns s for printing, or "" if it may be a misplaced key: old keys have no prefix,
+// but a longer run of letters and digits than any id.
+func UnlessKey(s string) string {
+	const longest = 32
+	run := 0
+	for i := range len(s) {
+		if c := s[i]; c == '_' || '0' <= c && c <= '9' || 'a' <= c|0x20 && c|0x20 <= 'z' {
+			run++
+		} else {
+			run = 0
+		}
+		if run > longest {
+			return ""
+		}
+	}
+	if HasKey(s) {
+		return ""
+	}
+	return s
 }

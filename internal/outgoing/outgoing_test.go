@@ -2,13 +2,14 @@ package outgoing
 
 import (
 	"encoding/json"
-	"github.com/hogapi/hogapi/ops"
 	"math"
 	"net/http"
 	"net/url"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/hogapi/hogapi/ops"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -138,4 +139,20 @@ func TestQueries(t *testing.T) {
 	SetTime(q, "b", time.Date(2024, 5, 1, 2, 0, 0, 5e8, time.FixedZone("", 7200)))
 	SetList(q, "c", []string{"y", "z"})
 	assert.Equal(t, "a=x&b=2024-05-01T00%3A00%3A00.5Z&c=y%2Cz", q.Encode())
+}
+
+// Texts that may be a key are not printed: a known prefix, or a long run of letters and digits.
+func TestUnlessKey(t *testing.T) {
+	for _, text := range []string{
+		"", "12345", "@current", "/api/projects", strings.Repeat("a", 32), strings.Repeat("a-", 100),
+	} {
+		require.Equal(t, text, UnlessKey(text))
+	}
+	for _, text := range []string{
+		"phx_CanaryPersonalKey0123456789", "phx_", "PHC_x", "a phs_b", "pha_", strings.Repeat("a", 33), "0123456789abcdefghijklmnopqrstuvw_xyz",
+	} {
+		require.Empty(t, UnlessKey(text), text)
+	}
+	require.True(t, HasKey("xphc_CanaryProjectKey0123456789"))
+	require.False(t, HasKey("phz_"))
 }

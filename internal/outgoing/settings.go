@@ -11,7 +11,6 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/hogapi/hogapi/internal/mask"
 	"github.com/hogapi/hogapi/ops"
 )
 
@@ -80,7 +79,7 @@ func (s *Settings) Check() (api, capture *url.URL) {
 		capture = origin("capture URL", s.CaptureURL)
 	}
 	s.APIPath = "/" + strings.Trim(cmp.Or(s.APIPath, defaultAPIPath), "/")
-	isNoSegment := func(segment string) bool { return !IsPathSegment(segment) || mask.HasKey(segment) }
+	isNoSegment := func(segment string) bool { return !IsPathSegment(segment) || HasKey(segment) }
 	if slices.ContainsFunc(strings.Split(s.APIPath[1:], "/"), isNoSegment) {
 		s.Problem("API path", s.APIPath, `a path such as "/api/projects"`)
 	}
@@ -190,15 +189,6 @@ var Version = sync.OnceValue(func() string {
 	return "devel"
 })
 
-// UserAgent names the program, if it has a name, and this module.
-func UserAgent(app string) string {
-	agent := Library + "/" + Version()
-	if app != "" {
-		agent = app + " " + agent
-	}
-	return agent
-}
-
 // Library is the name under which this module sends events.
 const Library = "hogapi-go"
 
@@ -210,8 +200,9 @@ var apiPart = regexp.MustCompile(`(?:/api(?:/(?:projects|environments)(?:/[^/]*)
 // if that contains no password or key.
 func Origin(text string, insecure bool) (origin *url.URL, want string) {
 	u, err := url.Parse(strings.TrimRight(strings.TrimSpace(text), "/"))
+	isLoopback := err == nil && (strings.EqualFold(u.Hostname(), "localhost") || net.ParseIP(u.Hostname()).IsLoopback())
 	switch {
-	case mask.HasKey(text):
+	case HasKey(text):
 		return nil, "a URL without a key"
 	case err != nil || u.Host == "" || u.Hostname() == "":
 		return nil, `an absolute URL such as "https://posthog.example.com"`
@@ -221,7 +212,7 @@ func Origin(text string, insecure bool) (origin *url.URL, want string) {
 		return nil, "a URL without query and fragment"
 	case u.RawPath != "" || strings.Contains(u.Path+"/", "/../") || strings.Contains(u.Path+"/", "/./"):
 		return nil, "a URL whose path needs no escaping and has no dots"
-	case u.Scheme == "http" && !insecure && !IsLoopback(u.Hostname()):
+	case u.Scheme == "http" && !insecure && !isLoopback:
 		return nil, "https, since keys are sent there; http only on loopback or with WithInsecureHTTP"
 	case u.Scheme != "http" && u.Scheme != "https":
 		return nil, "https"
@@ -229,14 +220,9 @@ func Origin(text string, insecure bool) (origin *url.URL, want string) {
 		end := apiPart.FindString(u.Path)
 		u.Path = strings.TrimSuffix(u.Path, end)
 		return nil, fmt.Sprintf("%q without %q: each call adds its path itself (see WithAPIPath)",
-			mask.UnlessKey(u.String()), mask.UnlessKey(end))
+			UnlessKey(u.String()), UnlessKey(end))
 	}
 	return u, ""
-}
-
-// IsLoopback reports whether a host, by name or address, is this machine.
-func IsLoopback(host string) bool {
-	return strings.EqualFold(host, "localhost") || net.ParseIP(host).IsLoopback()
 }
 
 // wantVisible keeps a key unchanged in headers, JSON and quoted errors, so that it can be found and
@@ -264,7 +250,7 @@ func (k KeyKind) Problem(key string) string {
 		return k.want + "; this is " + k.other
 	case strings.HasPrefix(strings.ToLower(key), "bearer "):
 		return k.want + ` without "Bearer", which each call adds itself`
-	case !IsVisibleASCII(key) || strings.ContainsAny(key, `"\`):
+	case strings.Trim(key, VisibleASCII) != "" || strings.ContainsAny(key, `"\`):
 		return wantVisible
 	case len(key) > k.max:
 		return fmt.Sprintf("at most %d characters", k.max)
@@ -272,10 +258,8 @@ func (k KeyKind) Problem(key string) string {
 	return ""
 }
 
-// IsVisibleASCII reports whether a text is ASCII without blanks and control characters.
-func IsVisibleASCII(s string) bool {
-	return !strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r > '~' })
-}
+// VisibleASCII are the characters of ASCII without blanks and control characters.
+const VisibleASCII = alphanumeric + "!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~"
 
 // WantProject describes a valid project id.
 const WantProject = `the project's id, a number, or "@current"`

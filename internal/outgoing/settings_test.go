@@ -1,9 +1,10 @@
 package outgoing
 
 import (
-	"github.com/hogapi/hogapi/ops"
 	"strings"
 	"testing"
+
+	"github.com/hogapi/hogapi/ops"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -86,12 +87,6 @@ func TestKeys(t *testing.T) {
 	for key, want := range map[string]string{"": "not an empty text", "phx_a": "WithPersonalAPIKey", "phc_ä": "visible", strings.Repeat("a", 65): "at most 64"} {
 		assert.Contains(t, ProjectKey.Problem(key), want)
 	}
-}
-
-func TestUserAgent(t *testing.T) {
-	t.Parallel()
-	assert.Equal(t, "hogapi-go/devel", UserAgent(""))
-	assert.Equal(t, "app/1 hogapi-go/devel", UserAgent("app/1"))
 }
 
 func TestOrigin(t *testing.T) {

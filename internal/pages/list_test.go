@@ -85,7 +85,7 @@ type walk = pages.Walk[int, *page]
 
 func (l *list) walk() walk {
 	w := walk{
-		Prefetch: l.prefetch, Fetch: l.fetch, View: func(p *page) page { return *p }, Next: pages.ByOffset,
+		HasCount: !l.byCursor, Prefetch: l.prefetch, Fetch: l.fetch, View: func(p *page) page { return *p }, Next: pages.ByOffset,
 		Refuse: func(context.Context) error { return nil },
 		Failed: func(n int, at pages.Place, err error) error { return &failure{n, at, err} },
 	}

@@ -14,7 +14,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/hogapi/hogapi/internal/mask"
+	"github.com/hogapi/hogapi/internal/outgoing"
 )
 
 const maxPages = 10_000
@@ -32,8 +32,9 @@ type Walk[T, P any] struct {
 	Failed   func(page int, at Place, err error) error    // makes the error that ends a walk
 	ID       func(*T) string                              // of a row; nil: rows have no ID
 	Start    Place
-	MaxPages int // more pages are an error; 0 means 10,000
-	Prefetch int // pages fetched ahead of the reader at the same time
+	HasCount bool // a page says how many items the whole list has; a walk compares
+	MaxPages int  // more pages are an error; 0 means 10,000
+	Prefetch int  // pages fetched ahead of the reader at the same time
 }
 
 // View is the part of a page that a walk reads.
@@ -58,19 +59,16 @@ type Fetched[P any] struct {
 	Deliver func()
 }
 
-func (f Fetched[P]) deliver() (P, error) {
-	if f.Deliver != nil {
-		f.Deliver()
-	}
-	return f.Page, f.Err
-}
-
 // One fetches the page at the start.
 func (w Walk[T, P]) One(ctx context.Context) (p P, err error) {
 	if err := w.Refuse(ctx); err != nil {
 		return p, err
 	}
-	return w.Fetch(ctx, w.Start).deliver()
+	got := w.Fetch(ctx, w.Start)
+	if got.Deliver != nil {
+		got.Deliver()
+	}
+	return got.Page, got.Err
 }
 
 // Pages yields all pages. An error comes last, but for errors of rows, which come with their page. A page with a
@@ -104,7 +102,9 @@ func (w Walk[T, P]) Pages(ctx context.Context) iter.Seq2[P, error] {
 			if ahead != nil && next != nil {
 				ahead.plan(view.Count, at, *next)
 			}
-			sum.add(len(view.Items), view.Count)
+			if w.HasCount {
+				sum.add(len(view.Items), view.Count)
+			}
 			for i := range view.Items {
 				if w.ID == nil {
 					break
@@ -120,6 +120,9 @@ func (w Walk[T, P]) Pages(ctx context.Context) iter.Seq2[P, error] {
 				return
 			}
 			if next == nil {
+				if !w.HasCount {
+					return
+				}
 				if err := sum.check(); err != nil {
 					yield(none, w.Failed(n+1, sum.resume(), err))
 				}
@@ -139,11 +142,15 @@ func (w Walk[T, P]) page(ctx context.Context, ahead *lookahead[T, P], n int, at 
 	if n > cmp.Or(w.MaxPages, maxPages) {
 		return p, nil, ErrPageLimit
 	}
+	fetch := w.Fetch
 	if ahead != nil {
-		p, err = ahead.take(ctx, at)
-	} else {
-		p, err = w.Fetch(ctx, at).deliver()
+		fetch = ahead.take
 	}
+	got := fetch(ctx, at)
+	if got.Deliver != nil {
+		got.Deliver()
+	}
+	p, err = got.Page, got.Err
 	if err != nil && !errors.As(err, new(RowErrors)) {
 		return p, nil, err
 	}
@@ -230,13 +237,13 @@ func (l *lookahead[T, P]) start(to Place) {
 var errNotReturned = errors.New("a function of the caller did not return (runtime.Goexit)")
 
 // take returns the page at a place, fetching it now unless a fetch is under way.
-func (l *lookahead[T, P]) take(ctx context.Context, at Place) (P, error) {
+func (l *lookahead[T, P]) take(ctx context.Context, at Place) Fetched[P] {
 	result, ok := l.pending[at]
 	if !ok || ctx.Err() != nil { // an ended context ends the walk, even if the page is already there
-		return l.walk.Fetch(ctx, at).deliver()
+		return l.walk.Fetch(ctx, at)
 	}
 	delete(l.pending, at)
-	return (<-result).deliver()
+	return <-result
 }
 
 // stop waits for fetches under way, so that a walk that ends early leaves no goroutine.
@@ -352,7 +359,7 @@ func Start(cursor string) (string, error) {
 	if strings.Contains(cursor, "?") {
 		return CursorIn(cursor)
 	}
-	if mask.HasKey(cursor) {
+	if outgoing.HasKey(cursor) {
 		return "", errHasKey
 	}
 	return cursor, nil
@@ -367,7 +374,7 @@ func CursorIn(link string) (string, error) {
 	switch cursor := q.Get("cursor"); {
 	case cursor == "":
 		return "", errors.New("the service's link to the next page has no cursor")
-	case mask.HasKey(cursor):
+	case outgoing.HasKey(cursor):
 		return "", errHasKey // a server may repeat any part of a request, and errors have the cursor
 	case len(cursor) > maxCursor:
 		return "", errors.New("the service's link to the next page has a cursor of over 4 KiB")

@@ -102,7 +102,7 @@ func (e *Encoder) warnings(f *Fields, person string) (w Warnings) {
 }
 
 // specialNames are the names that the service or its web analytics act on, without marks.
-var specialNames = func() map[string]string {
+var specialNames = sync.OnceValue(func() map[string]string {
 	plain := map[string]string{"$alias": EventAlias}
 	for _, name := range []string{
 		EventIdentify, EventAlias, EventGroupIdentify, eventMerge, eventException, eventFlagCalled, "$set", "$pageview", "$pageleave", "$screen",
@@ -111,7 +111,7 @@ var specialNames = func() map[string]string {
 		plain[withoutMarks(name)] = name
 	}
 	return plain
-}()
+})
 
 // withoutMarks returns a name in lower case, without blanks and the marks between words.
 func withoutMarks(name string) string {
@@ -134,7 +134,7 @@ func (e *Encoder) nameWarnings(f *Fields) (w Warnings) {
 	case name == eventException:
 		w |= exceptionEvent
 	case len(name) < 40: // longer than each of them
-		if special, isNear := specialNames[withoutMarks(name)]; isNear && special != name {
+		if special, isNear := specialNames()[withoutMarks(name)]; isNear && special != name {
 			w |= nearSpecial
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"errors"
+	"net"
 	"net/http"
 	"net/url"
 	"sync"
@@ -12,7 +13,6 @@ import (
 	"time"
 
 	"github.com/hogapi/hogapi"
-	"github.com/hogapi/hogapi/internal/outgoing"
 )
 
 // initRequest is the configuration of an SDK. Fields that a test does not set are null or absent; the package's defaults apply.
@@ -30,7 +30,7 @@ type initRequest struct {
 // check refuses settings that would put live events into a real project, and settings that an import does not have.
 func (r initRequest) check() error {
 	u, err := url.Parse(r.Host)
-	if err != nil || !outgoing.IsLoopback(u.Hostname()) {
+	if err != nil || u.Hostname() != "localhost" && !net.ParseIP(u.Hostname()).IsLoopback() {
 		return errors.New("host: want a server on this machine: the adapter sends live events as historical ones")
 	}
 	if isFalse(r.HistoricalMigration) {
