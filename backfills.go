@@ -240,7 +240,7 @@ func beforeSending(op Op, err error) error {
 		refused.Op = op
 		return refused
 	}
-	return errtext.Errorf("%s: nothing was sent, because reading what was there before failed: %v", op, err)
+	return errtext.Errorf("%s: nothing was sent, because the earlier backfills could not be read: %v", op, err)
 }
 
 // result returns the values of the call that began a backfill or a retry. Of all errors, only an

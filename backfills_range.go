@@ -145,7 +145,7 @@ func (e *BatchExport) refuseOpenEnd(t BackfillTicket) *InputError {
 	return cmp.Or(
 		outgoing.If(kind != destination.TypeHTTP && kind != destination.TypeNoOp, "End", t.EndAt.String(),
 			"a Date or an At: only exports to HTTP and NoOp destinations may have an open end, not "+mask.Clean(string(kind))),
-		outgoing.If(!t.hasRecords(), "End", t.EndAt.String(), "a Date or an At: this server keeps no records of backfills, so nothing would show that one without an end is over"),
+		outgoing.If(!t.hasRecords(), "End", t.EndAt.String(), "a Date or an At: this server does not record backfills, so nothing would show that one without an end is over"),
 	)
 }
 
@@ -228,7 +228,7 @@ func (s *BatchExportsService) checkLastPause(ctx context.Context, e *BatchExport
 	case err != nil || ok && !since.After(line):
 		return nil, err
 	case ok:
-		return outgoing.Refuse(field, "true", "an export whose last_paused_at is its last pause: it was paused by an update at "+outgoing.Time(since)+
+		return outgoing.Refuse(field, "true", "an export with an up-to-date last_paused_at: it was paused by an update at "+outgoing.Time(since)+
 			", and the service would begin at the pause before, at "+outgoing.Time(known)+instead), nil
 	}
 	return outgoing.Refuse(field, "true", "an export that was not changed since its last_paused_at, "+outgoing.Time(known)+

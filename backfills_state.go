@@ -120,16 +120,16 @@ func (s *BackfillState) judge(t *BackfillTicket) error {
 	case row != nil && row.Status != RunStatusCompleted:
 		e.reason, e.sentinel = "ended as "+mask.Clean(string(row.Status)), row.Status.sentinel()
 	case row == nil && noRuns && t.OutcomeUnknown:
-		e.reason, e.sentinel = "nothing shows that it began: most likely the request had no effect", ErrOutcomeUnknown
+		e.reason, e.sentinel = "no sign of the backfill: most likely the request had no effect", ErrOutcomeUnknown
 	case row == nil && noRuns && isNew:
-		e.reason, e.sentinel = "the service accepted it, but shows no record of it: follow the same ticket again later", ErrOutcomeUnknown
+		e.reason, e.sentinel = "the service accepted the request, but shows no record of the backfill: follow the same ticket again later", ErrOutcomeUnknown
 	case row == nil && noRuns:
-		e.reason = "no run began: the range held no records or no whole interval, or the service is slow; follow the same ticket again if it should hold some"
+		e.reason = "no run began: the range has no records or no whole interval, or the service is slow; if it should have records, follow the same ticket again"
 	case row == nil && open != "":
 		e.reason = fmt.Sprintf("%d runs completed, but a part of the range has no run and no further run began: "+
 			"the backfill was stopped or is slow; follow the same ticket again", len(s.Runs))
 	case open != "":
-		e.reason = fmt.Sprintf("no run is shown %s: follow the same ticket again, and backfill that part if it stays so", open)
+		e.reason = fmt.Sprintf("no run is shown %s: follow the same ticket again, and backfill that part if it still has no run", open)
 	case rest != "":
 		e.reason = fmt.Sprintf("no run exports the time %s, which is shorter than an interval", rest)
 	case noRuns && len(s.NotExported) == 0:

@@ -96,7 +96,7 @@ func positionOf(events []Event) (position Position, err error) {
 		at := events[i].Position
 		if !at.IsZero() && !position.IsZero() && at != position {
 			return position, &InputError{Op: opCapture, Field: "events", Value: at.String(),
-				Want: fmt.Sprintf("events of one record, which share the Position %s; other records take other calls", position)}
+				Want: fmt.Sprintf("events of one record, which share the Position %s; use another call for other records", position)}
 		}
 		if position.IsZero() {
 			position = at

@@ -154,8 +154,8 @@ func (o CaptureOptions) check(op Op, c *core, project string) error {
 	case c.capture == nil || c.projectKey == nil:
 		return bad("client", "", "a client with WithProjectAPIKey and a region or capture URL")
 	case project != c.project:
-		return bad("project", project, "the project that the project API key was given with ("+strconv.Quote(c.project)+
-			"): events go where that key belongs, whatever ForProject says; make a client with the other project's key")
+		return bad("project", project, "the project of the project API key ("+strconv.Quote(c.project)+
+			"): events always go to the project of that key, even with ForProject; make a client with the other project's key")
 	case o.Rate < RateUnlimited:
 		return bad("Rate", strconv.Itoa(o.Rate), "events per second, 0 for the default of 1,000, or RateUnlimited")
 	case o.Rejects != nil && outgoing.IsNil(o.Rejects):

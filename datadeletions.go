@@ -150,9 +150,9 @@ func (s *DataDeletionsService) Create(ctx context.Context, of DataDeletionReques
 		d := answer.(*DataDeletion)
 		switch {
 		case d.SubmissionID == nil:
-			return errors.New("it has no submission_id")
+			return errors.New("submission_id is missing")
 		case strings.TrimSpace(d.Query) != of.query():
-			return errors.New("it is of another query than the one that was sent")
+			return errors.New("the request has another query than the one sent")
 		}
 		return isAskedFor("submission_id", *d.SubmissionID, of.submission())
 	}

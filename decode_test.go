@@ -293,7 +293,7 @@ func TestSuccessThatIsCut(t *testing.T) {
 		require.ErrorIs(t, err, ErrOutcomeUnknown, name)
 		unknown := as[*OutcomeUnknownError](t, err)
 		require.Equal(t, tt.done, unknown.Done, name)
-		require.Equal(t, tt.done, strings.Contains(err.Error(), "it was carried out, but its answer could not be read"), err.Error())
+		require.Equal(t, tt.done, strings.Contains(err.Error(), "the call was carried out, but its answer could not be read"), err.Error())
 		require.Equal(t, !tt.done, strings.Contains(err.Error(), "outcome unknown"), err.Error())
 	}
 }

@@ -222,7 +222,7 @@ func (s *DestinationTestStep) complete() error { return has("name", s.Name) }
 
 func (t *DestinationTest) complete() error {
 	if len(t.Steps) == 0 {
-		return errors.New("it has no steps")
+		return errors.New("steps are missing")
 	}
 	return allComplete(t.Steps)
 }

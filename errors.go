@@ -30,8 +30,8 @@ var (
 	ErrOutcomeUnknown = errors.New("hogapi: the call may or may not have taken effect") // every *OutcomeUnknownError
 	ErrFull           = event.ErrFull                                                   // of Capture.TryEnqueue: no room, or the server has not yet answered how it takes events
 	ErrClosed         = event.ErrClosed                                                 // of a Capture after Close
-	ErrHeld           = errors.New("hogapi: another import is using it")                // the checkpoint, the reject file or the folder
-	ErrListCut        = errors.New("hogapi: the list may be cut")                       // with a list that has no pages and may be incomplete
+	ErrHeld           = errors.New("hogapi: in use by another import or download")      // the checkpoint, the reject file or the folder
+	ErrListCut        = errors.New("hogapi: the list may be incomplete")                // with a list that has no pages and may be incomplete
 	ErrRunFailed      = errors.New("hogapi: the run failed")                            // FailedBilling, TimedOut, Terminated, and Completed with failed records
 	ErrRunCancelled   = errors.New("hogapi: the run was cancelled")                     // by request
 )
@@ -146,7 +146,7 @@ func (e *DecodeError) Body() []byte { return e.body }
 
 func (e *DecodeError) Error() string {
 	var b errtext.Text
-	b.Add("hogapi: %s: the answer (status %d) cannot be understood: %v", e.name(), e.StatusCode, e.Err)
+	b.Add("hogapi: %s: the answer (status %d) cannot be decoded: %v", e.name(), e.StatusCode, e.Err)
 	b.AddIf(e.hint != "", "; %s", e.hint)
 	return b.String()
 }
@@ -164,9 +164,9 @@ type OutcomeUnknownError struct {
 }
 
 func (e *OutcomeUnknownError) Error() string {
-	what := "outcome unknown, it may have taken effect"
+	what := "outcome unknown: the call may have taken effect"
 	if e.Done {
-		what = "it was carried out, but its answer could not be read"
+		what = "the call was carried out, but its answer could not be read"
 	}
 	return fmt.Sprintf("hogapi: %s: %s: %s: %s", e.name(), what, endpoints.CheckAdvice(e.Op), errtext.WithoutOp(e.name(), e.Err))
 }

@@ -146,8 +146,8 @@ func TestErrorTexts(t *testing.T) {
 	}{
 		{&TransportError{CallInfo: CallInfo{Op: ops.RunsList}, Err: errCut, Sent: true}, "hogapi: runs.list: no answer: the connection was cut", []error{errCut}},
 		{&TransportError{CallInfo: CallInfo{Op: ops.RunsList, Tries: 3}, Err: errCut}, "hogapi: runs.list: no answer: the connection was cut (nothing was sent) [3 tries]", []error{errCut}},
-		{&DecodeError{CallInfo: CallInfo{Op: ops.RunsList}, StatusCode: 200, Err: errCut}, "hogapi: runs.list: the answer (status 200) cannot be understood: the connection was cut", []error{errCut}},
-		{&OutcomeUnknownError{CallInfo: CallInfo{Op: ops.BatchExportsCreate}, Err: api}, "hogapi: batch_exports.create: outcome unknown, it may have taken effect: check before you try again: 502 Bad Gateway", []error{api, ErrOutcomeUnknown}},
+		{&DecodeError{CallInfo: CallInfo{Op: ops.RunsList}, StatusCode: 200, Err: errCut}, "hogapi: runs.list: the answer (status 200) cannot be decoded: the connection was cut", []error{errCut}},
+		{&OutcomeUnknownError{CallInfo: CallInfo{Op: ops.BatchExportsCreate}, Err: api}, "hogapi: batch_exports.create: outcome unknown: the call may have taken effect: check before you try again: 502 Bad Gateway", []error{api, ErrOutcomeUnknown}},
 		{&PageError{Op: ops.DashboardsList, Page: 3, Offset: 200, Err: api}, "hogapi: dashboards.list: page 3: batch_exports.create: 502 Bad Gateway; resume at offset 200", []error{api}},
 		{&PageError{Op: ops.RunsList, Page: 2, Cursor: "secret", Err: pages.ErrPageLimit}, "hogapi: runs.list: page 2: the page limit is reached; raise MaxPages or continue here; resume at its cursor", []error{pages.ErrPageLimit}},
 		{&PageError{Op: ops.RunsList, Page: 1, Err: errCut}, "hogapi: runs.list: page 1: the connection was cut; resume at the start", []error{errCut}},
@@ -249,7 +249,7 @@ func TestTextsNameWhatWasAskedFor(t *testing.T) {
 		"paths begin below the project":                   missing().Do(ctx, Request{Method: "GET", Path: "/api/projects/1/insights/"}, nil),
 		"below the project, such as":                      missing().Do(ctx, Request{Method: "GET", Path: "api/environments/1/insights/"}, nil),
 		"hogapi: GET /things/: 404 not_found: Not found.": missing().Do(ctx, Request{Method: "GET", Path: "/things/"}, nil),
-		"hogapi: POST /things/: outcome unknown, it may have taken effect: check before you try again: 500": newFakeClient(t, newScript(answers(500, ""))).
+		"hogapi: POST /things/: outcome unknown: the call may have taken effect: check before you try again: 500": newFakeClient(t, newScript(answers(500, ""))).
 			Do(ctx, Request{Method: "POST", Path: "/things/"}, nil),
 		`Path "/insights/?…": want a path without a query, which goes into Query`:                   missing().Do(ctx, Request{Method: "GET", Path: "/insights/?limit=3"}, nil),
 		"does *[]int, the type of out, fit the answer?":                                             answered(`{"a":1}`).Do(ctx, Request{Method: "GET", Path: "/things/"}, new([]int)),

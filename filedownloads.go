@@ -65,10 +65,10 @@ func (s *fileDownloadState) identity() string {
 
 func (s *fileDownloadState) complete() error {
 	if s.Status == RunStatusCompleted && s.Files == nil {
-		return errors.New("it is completed and lists no files")
+		return errors.New("completed, but lists no files")
 	}
 	if slices.Contains(s.Files, uuid.Nil) {
-		return errors.New("it lists a file without an id")
+		return errors.New("a listed file has no id")
 	}
 	return has("status", s.Status)
 }

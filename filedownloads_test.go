@@ -230,7 +230,7 @@ func TestDownloadAllNeedsACompletedDownload(t *testing.T) {
 		`{"status":"Failed","error":"broken"}`:                    "broken",
 		`{"status":"Dreaming"}`:                                   "ended as Dreaming",
 		`{"status":"Completed","files":[],"records_completed":0}`: "",
-		`{"status":"Completed","files":[],"records_completed":3}`: "has 3 records and lists no files",
+		`{"status":"Completed","files":[],"records_completed":3}`: "has 3 records but lists no files",
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			client := newFakeClient(t, newScript(answers(200, body)))

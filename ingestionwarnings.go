@@ -30,7 +30,7 @@ type IngestionWarning struct {
 func (w *IngestionWarning) complete() error {
 	isNegative := func(c WarningCount) bool { return c.Count < 0 }
 	if w.Count < 0 || slices.ContainsFunc(w.Sparkline, isNegative) {
-		return errors.New("it has a negative count")
+		return errors.New("negative count")
 	}
 	return has("type", w.Type)
 }
@@ -130,7 +130,7 @@ type ingestionWarnings []IngestionWarning
 
 func (w *ingestionWarnings) complete() error {
 	if *w == nil {
-		return errors.New("it is not a list")
+		return errors.New("not a list")
 	}
 	return allComplete(*w)
 }
@@ -148,7 +148,7 @@ func (s *IngestionWarningsService) List(
 		return nil, err
 	}
 	if len(*list) >= maxWarnings {
-		return *list, errtext.Errorf("%s: %v: it has %d warnings, the most that the service gives: narrow Since and Until, Type or Category",
+		return *list, errtext.Errorf("%s: %v: %d warnings, the service's maximum: narrow Since and Until, Type or Category",
 			ops.IngestionWarningsList, ErrListCut, len(*list))
 	}
 	return *list, nil

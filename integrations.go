@@ -128,7 +128,7 @@ func (s *IntegrationsService) keepsProject(ctx context.Context, request integrat
 		_ = json.Unmarshal(x.Config, &has) // a config of another form has neither
 		if has.Email == wanted.ServiceAccountEmail && has.Project != wanted.ProjectID {
 			return refused(ops.IntegrationsCreate, outgoing.Refuse("ProjectID", wanted.ProjectID, "the project of integration "+
-				strconv.FormatInt(x.ID, 10)+", "+has.Project+": PostHog keeps one integration for an e-mail, and the exports that use it "+
+				strconv.FormatInt(x.ID, 10)+", "+has.Project+": PostHog keeps one integration per e-mail, and the exports that use it "+
 				"would write into the new project. Take another service account, or set ReplaceProject"))
 		}
 	}

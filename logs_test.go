@@ -136,7 +136,7 @@ func logLines(micros ...int) []LogEntry {
 func TestAllLogsRefuseAnEntryWithoutATime(t *testing.T) {
 	client, mock := newTestClient(t)
 	logServer(t, mock, []LogEntry{{Message: "m"}})
-	require.ErrorContains(t, as[*PageError](t, last(client.BatchExports.AllLogs(t.Context(), testExportID, nil))), "no time")
+	require.ErrorContains(t, as[*PageError](t, last(client.BatchExports.AllLogs(t.Context(), testExportID, nil))), "time is missing")
 }
 
 func TestAllLogsSayWhereToGoOn(t *testing.T) {

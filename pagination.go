@@ -197,7 +197,7 @@ func byName[T any](op Op, name string, list iter.Seq2[T, error], of func(*T) (id
 	}
 	switch shown := mask.Clean(name); len(ids) {
 	case 0:
-		return nil, errtext.Errorf("%s: %v: nothing has the name %q", op, ErrNotFound, shown)
+		return nil, errtext.Errorf("%s: %v: no item has the name %q", op, ErrNotFound, shown)
 	case 1:
 		return found, nil
 	default:

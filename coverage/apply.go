@@ -66,10 +66,10 @@ func (p Plan) checkSteps() (refusal *ops.InputError) {
 	for i, s := range p.Steps {
 		isOpen, isExport, field := slices.Contains(openStates, s.State), s.Action == ActionBackfill || s.Action == ActionSecondExport, fmt.Sprintf("plan.Steps[%d].", i)
 		refusal = cmp.Or(refusal,
-			outgoing.If(!slices.Contains(repairStates, s.State), field+"State", string(s.State), "a state of this package: plan again"),
-			outgoing.If(isOpen && !slices.Contains(carriedOut, s.Action), field+"Action", string(s.Action), "an action that Repair carries out: plan again"),
+			outgoing.If(!slices.Contains(repairStates, s.State), field+"State", string(s.State), "a state of this package: make a new plan"),
+			outgoing.If(isOpen && !slices.Contains(carriedOut, s.Action), field+"Action", string(s.Action), "an action that Repair carries out: make a new plan"),
 			outgoing.If(isExport && !s.Start.Before(s.End), field+"End", outgoing.Time(s.End), "later than Start"),
-			outgoing.If(s.Action == ActionCancel && s.Run == nil, field+"Run", "", "the run to be cancelled: plan again"),
+			outgoing.If(s.Action == ActionCancel && s.Run == nil, field+"Run", "", "the run to be cancelled: make a new plan"),
 		)
 	}
 	return refusal
@@ -111,7 +111,7 @@ func (r *repairer) run(ctx context.Context) (err error) {
 	}
 	r.ahead = now.Sub(r.root.Now())
 	if now := r.export.scheduleText(); now != r.plan.Schedule {
-		return &hogapi.InputError{Op: ops.BatchExportsRepair, Field: "plan", Value: r.plan.Schedule, Want: "a plan for the export as it is now (" + now + "): plan again"}
+		return &hogapi.InputError{Op: ops.BatchExportsRepair, Field: "plan", Value: r.plan.Schedule, Want: "a plan for the export as it is now (" + now + "): make a new plan"}
 	}
 	if err := r.testDestination(ctx); err != nil {
 		return err
@@ -157,8 +157,8 @@ func (r *repairer) exportAgain(ctx context.Context, step *Step) error {
 		return err
 	}
 	if run := r.plan.uncancelled(step); run != nil {
-		return r.save(step, StepLeft, fmt.Sprintf("run %s of this time cannot be cancelled: Backfill of this time begins a run if the workflow of that run is gone, "+
-			"and joins it if it continues", run.ID))
+		return r.save(step, StepLeft, fmt.Sprintf("run %s in this time cannot be cancelled: a Backfill of this time starts a new run if that run's workflow is gone, "+
+			"and otherwise joins it", run.ID))
 	}
 	var next again
 	end, result, at := StepCovered, "covered since the plan was made", step.Start
@@ -195,7 +195,7 @@ func (r *repairer) exportAgain(ctx context.Context, step *Step) error {
 		case isOver && !isUnknown:
 			step.Ticket, step.BegunAt = nil, time.Time{}
 			unsaved := r.save(step, StepFailed, err.Error())
-			return errors.Join(errtext.Errorf("%v; remove the cause, and call Repair again with this plan", err), unsaved)
+			return errors.Join(errtext.Errorf("%v; fix the cause, and call Repair again with this plan", err), unsaved)
 		default:
 			return errors.Join(err, r.save(step, StepBegun, err.Error()))
 		}
@@ -239,7 +239,7 @@ func (r *repairer) lookAgain(ctx context.Context, target export, step *Step, at 
 			switch {
 			case !gap.Overlaps(run.span()):
 			case calendar.IsOpen(run.Status) && r.now().Sub(run.CreatedAt) > calendar.StuckAfter(string(target.Interval)):
-				return next, errtext.Errorf("run %s of this time has been under way since %s: plan again, which cancels it", run.ID, outgoing.Time(run.CreatedAt))
+				return next, errtext.Errorf("run %s in this time has been under way since %s: make a new plan, which cancels it", run.ID, outgoing.Time(run.CreatedAt))
 			case calendar.IsOpen(run.Status):
 				isWaiting = true
 				_, err := r.Runs.Wait(ctx, target.ID, run.ID, r.selected.Watch)
@@ -260,7 +260,7 @@ func (r *repairer) lookAgain(ctx context.Context, target export, step *Step, at 
 	next.part, next.leaves = rest[0], !r.selected.AcceptCopies && (step.Leftovers || len(target.leavers(rest, runs)) > 0)
 	isOld := calendar.AgeLine(r.plan.AgeLine).IsPast(rest[0].First(string(r.export.Interval)), r.now())
 	if step.Rows == RowsAsScheduled && r.export.model().Choosing == calendar.ByAge && isOld {
-		return next, &hogapi.InputError{Op: ops.BatchExportsRepair, Field: "plan", Want: "a gap on the young side of the age line, which this gap has crossed since the plan: plan again"}
+		return next, &hogapi.InputError{Op: ops.BatchExportsRepair, Field: "plan", Want: "a gap newer than the age line: this gap has become older since the plan was made, so make a new plan"}
 	}
 	return next, r.checkFailures(ctx, target)
 }
@@ -328,7 +328,7 @@ func (r *repairer) checkFailures(ctx context.Context, target export) error {
 func (r *repairer) request(ctx context.Context, exportID uuid.UUID, step *Step, part calendar.Span) error {
 	bounds, err := r.export.BackfillRange(part.Start, part.End)
 	if err != nil {
-		return errtext.Errorf("a part of this time was exported since the plan, so plan again: %v", err)
+		return errtext.Errorf("a part of this time was exported since the plan was made, so make a new plan: %v", err)
 	}
 	store := func(ticket any) error {
 		step.Ticket, _ = ticket.(*hogapi.BackfillTicket)

@@ -63,7 +63,7 @@ func (p *Plan) confirm(after *Coverage) {
 		}
 		for _, x := range after.Intervals {
 			if x.State.IsGap() && step.span().Holds(x.span()) {
-				step.State, step.Result = StepLeft, fmt.Sprintf("%s; but the coverage after it says %q from %s to %s: plan again", step.Result, x.State, outgoing.Time(x.Start), outgoing.Time(x.End))
+				step.State, step.Result = StepLeft, fmt.Sprintf("%s; but the coverage after it says %q from %s to %s: make a new plan", step.Result, x.State, outgoing.Time(x.Start), outgoing.Time(x.End))
 				break
 			}
 		}

@@ -33,9 +33,9 @@ func leftoversText(x calendar.Span, comparedAt time.Time) string {
 	if !comparedAt.IsZero() {
 		why = "are in the table in part, by the comparison of " + outgoing.Time(comparedAt)
 	}
-	return "rows that arrived from " + from + " to " + to + " " + why + ": they would come twice. Compare that time with package reconcile: " +
-		"Report.Mark tells MakePlan where nothing is there, and Report.Repair has the statement that removes copies. " +
-		"To add the rows in any case, plan and repair with RepairOptions.AcceptCopies, and remove the copies afterwards"
+	return "rows that arrived from " + from + " to " + to + " " + why + ": a repair would duplicate them. Compare that time with package reconcile: " +
+		"Report.Mark tells MakePlan which gaps are empty, and Report.Repair has the statement that removes duplicates. " +
+		"To export the rows anyway, plan and repair with RepairOptions.AcceptCopies, and remove the duplicates afterwards"
 }
 
 // begunAttempt is the line that the service logs when an attempt of a run begins to write.
@@ -109,7 +109,7 @@ func (c *Coverage) notesOfCopies(unread string) (notes []string) {
 
 func unreadAttempts(err error) string {
 	if api, ok := errors.AsType[*hogapi.APIError](err); ok {
-		return fmt.Sprintf("The log of the export cannot be read: status %d. A run that needed several attempts may have written rows twice, which is not known.", api.StatusCode)
+		return fmt.Sprintf("The log of the export cannot be read: status %d. So it is unknown whether a run needed several attempts and wrote rows twice.", api.StatusCode)
 	}
-	return fmt.Sprintf("Only the newest %d pages of the export's log are read: whether older runs needed several attempts is not known.", maxLogPages)
+	return fmt.Sprintf("Only the newest %d pages of the export's log are read: it is unknown whether older runs needed several attempts.", maxLogPages)
 }

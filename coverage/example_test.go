@@ -58,7 +58,7 @@ func ExampleOf() {
 	// 2026-11-26 00:00  2026-11-26 05:00          5  completed                500
 	// 2026-11-26 05:00  2026-11-26 07:00          2  never scheduled
 	// 2026-11-26 07:00  2026-11-26 12:00          5  completed                500
-	// note: This says which intervals were exported, not which rows: the filters of the past are not known.
+	// note: This shows the exported intervals, not the rows: past filters are unknown.
 	// NOT EXPORTED: 2 intervals in 1 gap, since 2026-11-26 05:00
 	// 05:00:00 2 [never scheduled]
 }

@@ -258,7 +258,7 @@ func (e export) repairStep(gap gapStep, acceptsCopies bool) Step {
 	}
 	switch step.Action {
 	case ActionSecondExport:
-		step.Note = "a backfill would replace objects by rows by timestamp, so a second, paused export writes the rows by timestamp to " + step.Prefix + ", once; this export's gap stays listed"
+		step.Note = "a backfill would overwrite the objects with rows by timestamp; instead, a second, paused export writes the rows by timestamp to " + step.Prefix + ", and this gap stays listed"
 		if configs.HasOldNames(e.Destination.Config) {
 			step.Note += "; its Parquet files end in .parquet, without the codec"
 		}
@@ -270,7 +270,7 @@ func (e export) repairStep(gap gapStep, acceptsCopies bool) Step {
 		step.Note, step.Leftovers = e.repairNote(gap), gap.Leftovers && !e.isObjectStore()
 		switch {
 		case step.Leftovers && acceptsCopies:
-			step.Note = cmp.Or(step.Note, "as the schedule would") + "; some rows may be in the table already, which then come twice: compare it with package reconcile afterwards"
+			step.Note = cmp.Or(step.Note, "as the schedule would") + "; rows that are already in the table will be duplicated: compare it with package reconcile afterwards"
 		case step.Leftovers:
 			step.State, step.Note = StepLeft, leftoversText(gap.span(), gap.ComparedAt)
 		}
@@ -290,7 +290,7 @@ func (s service) estimate(ctx context.Context, e export, plan *Plan) error {
 		}
 		n, err := queries.Ask[queries.NumberRow](ctx, asker, verify.CountEvents(step.Start, step.End, include, exclude), 2)
 		if api, ok := errors.AsType[*hogapi.APIError](err); ok {
-			plan.Notes = append(plan.Notes, fmt.Sprintf("The number of rows by timestamp is not known: status %d; it needs the scope query:read.", api.StatusCode))
+			plan.Notes = append(plan.Notes, fmt.Sprintf("The number of rows by timestamp is unknown: status %d; the query needs the scope query:read.", api.StatusCode))
 			break
 		}
 		if err != nil {
@@ -301,24 +301,24 @@ func (s service) estimate(ctx context.Context, e export, plan *Plan) error {
 		}
 		if outgoing.OrDefault(step.Estimate) == 0 && step.Estimate != nil {
 			step.Action, step.State, step.Rows = ActionDownload, StepLeft, RowsAsScheduled
-			step.Note = "no event has a timestamp in this gap: only coverage.DownloadRange gets the rows that arrived in it, " +
-				"with a timestamp from 7 days before it to 1 day after it; a run under way can still write them to the table by itself"
+			step.Note = "no event has a timestamp in this gap, so a backfill has no rows: only coverage.DownloadRange gets the rows that arrived in it, " +
+				"with a timestamp from 7 days before it to 1 day after it; a run under way may still write them to the table"
 		}
 	}
 	if isBound {
-		plan.Notes = append(plan.Notes, "The export has filters: of each estimate, it exports that many rows at most.")
+		plan.Notes = append(plan.Notes, "The export has filters, so each estimate is an upper bound.")
 	}
 	return nil
 }
 
 // repairNote says which rows of a backfill into a table come twice.
 func (e export) repairNote(gap gapStep) string {
-	const late = "by timestamp: rows that arrived late do not come (coverage.DownloadRange gets them), and rows of neighbouring intervals "
+	const late = "by timestamp: late rows are left out (coverage.DownloadRange gets them), and rows of neighbouring intervals "
 	switch {
 	case gap.isOld && e.mergesByUUID():
-		return late + "replace those of the same uuid"
+		return late + "replace rows with the same uuid"
 	case gap.isOld:
-		return late + "come twice"
+		return late + "are duplicated"
 	}
 	return ""
 }

@@ -65,7 +65,7 @@ func (c *Coverage) summary() string {
 	case n > 0:
 		return fmt.Sprintf("every interval has a run, %s by timestamp: rows that arrived late may be missing%s", counted(n, "interval"), open)
 	case count[StateCompleted] == 0:
-		return "no interval exported, and none missing" + open
+		return "nothing exported, and nothing missing" + open
 	case open != "":
 		return "every other interval exported" + open
 	}
@@ -116,7 +116,7 @@ func (p *Plan) Summary() string {
 // notesFor returns the notes of a plan for people.
 func notesFor(isPlanned, leavesOutUnknown, staysPaused bool) (notes []string) {
 	if leavesOutUnknown {
-		notes = append(notes, "Intervals whose state cannot be told are left out: RepairOptions.IncludeUnknown.")
+		notes = append(notes, "Intervals in an unknown state are left out: see RepairOptions.IncludeUnknown.")
 	}
 	if !isPlanned {
 		return notes

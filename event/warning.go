@@ -68,7 +68,7 @@ var advice = map[Warning]string{
 	WarningIDBlanks:       "/batch/ keeps blanks around a distinct id and capture v1 removes them: one user can become two persons",
 	WarningLongName:       "/batch/ stores names over 200 bytes and does not list them, capture v1 drops the event; shorten the name",
 	WarningUUIDTime:       "the uuid is of version 7 and was made at another time: looking the event up by its uuid misses it; use another version",
-	WarningUUIDConflict:   "the service never merges two events that differ in name, person or day, and in its newer events table none that differ in time; capture v1 refuses them in one batch",
+	WarningUUIDConflict:   "the service never merges events that differ in name, person or day or, in its newer events table, in time; capture v1 refuses them in one batch",
 	WarningUUIDReuse:      "the service merges events of one uuid, name, person and time, so one of the two contents is lost: give each event a uuid of its own",
 	WarningSessionType:    "/batch/ keeps $session_id and $window_id as they are, capture v1 takes texts only",
 	WarningSessionID:      "the service makes no sessions of ids that are not UUIDs",

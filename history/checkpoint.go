@@ -39,7 +39,7 @@ func continues(s *engine.Saved, asked event.Protocol) (event.Protocol, error) {
 	}
 	if asked != event.ProtocolAuto && asked != s.Protocol {
 		return asked, outgoing.Refused(ops.Import, outgoing.Refuse("Delivery.Protocol", string(asked),
-			fmt.Sprintf("%q, which the import began with, or ProtocolAuto: one import never mixes two", s.Protocol)))
+			fmt.Sprintf("%q, the protocol that the import began with, or ProtocolAuto: an import never mixes two", s.Protocol)))
 	}
 	return s.Protocol, nil
 }
@@ -168,7 +168,7 @@ func (o Options) checkFiles(source Source) error {
 		rejects = r.RejectFile().Files()
 	}
 	refusal := outgoing.If(statefile.Overlap(state, rejects), "Options.Rejects", "",
-		"a file that the checkpoint does not use: its own, and those with .hogapi-tmp and .lock")
+		"a file other than the checkpoint and its files with .hogapi-tmp and .lock")
 	if len(state)+len(rejects) == 0 {
 		return nil
 	}
@@ -176,8 +176,8 @@ func (o Options) checkFiles(source Source) error {
 		read := statefile.Files(durable.OS{}, path)
 		read = read[:min(1, len(read))]
 		refusal = cmp.Or(refusal,
-			outgoing.If(statefile.Overlap(read, rejects), "Options.Rejects", "", "a file that is not read: the import would never end"),
-			outgoing.If(statefile.Overlap(read, state), "Options.Checkpoint", "", "a file that is not read: the checkpoint would replace it"))
+			outgoing.If(statefile.Overlap(read, rejects), "Options.Rejects", "", "a file outside the source: the import would never end"),
+			outgoing.If(statefile.Overlap(read, state), "Options.Checkpoint", "", "a file outside the source: the checkpoint would replace it"))
 	}
 	return outgoing.Refused(ops.Import, refusal)
 }

@@ -188,7 +188,7 @@ func (o Options) check(source Source) error {
 	share := o.MaxRejectShare
 	if refusal := cmp.Or(
 		bad(o.ID == "", "Options.ID", "", `a name that stays the same for every run, such as "mixpanel-2024"`),
-		bad(!canBeRead(source), "source", "", "a source with a function to read, not nil, and no nil among the sources that it is made of"),
+		bad(!canBeRead(source), "source", "", "a source with a function to read, and no nil among its sources"),
 		bad(o.Checkpoint != nil && outgoing.IsNil(o.Checkpoint), "Options.Checkpoint", "", "a checkpoint, or no value: this one is a nil pointer"),
 		bad(o.Total < 0, "Options.Total", o.Total, "0 or more"),
 		bad(math.IsNaN(share) || share > 1 || share < 0 && share != -1, "Options.MaxRejectShare", share,

@@ -85,7 +85,7 @@ func (read pageReader) page(ctx context.Context, after event.Position) (events [
 		case !hasKey && !isFree:
 			return nil, upTo, errors.New("an event has neither Position nor UUID: set Position to the key of its row")
 		case hasKey && key == after:
-			return nil, upTo, fmt.Errorf("the page after %s has an event at that very position: it would be sent twice", after)
+			return nil, upTo, fmt.Errorf("the page after %s has an event at the same position, which would be sent twice", after)
 		case hasKey && wire.GoesBack(key, newest):
 			return nil, upTo, fmt.Errorf("the page after %s has an event at %s after %s: order the rows by their Position, or a run that resumes leaves rows out or sends them again",
 				keyName(after), keyName(key), keyName(newest))

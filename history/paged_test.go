@@ -84,7 +84,7 @@ func TestPagedThatCannotBeReliedOn(t *testing.T) {
 		"its end (upTo) is not after it":                                    page(0, row(4)),
 		"others without":                                                    page(5, row(4), named("a", 0)),
 		"neither Position nor UUID":                                         page(5, event.Event{Name: "e"}),
-		"the page after t@3 has an event at that very position":             page(5, row(4), row(3)),
+		"the page after t@3 has an event at the same position":              page(5, row(4), row(3)),
 		"the tape broke": func(context.Context, event.Position) ([]event.Event, event.Position, error) {
 			return nil, at(0), errors.New("the tape broke")
 		},

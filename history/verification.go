@@ -277,7 +277,7 @@ func (v Verification) canBeSentAgain(source Source) error {
 	const op = "hogapi: Verification.Missing: "
 	switch {
 	case v.State == "":
-		return errors.New(op + "there is no Verification: look at the error of Verify")
+		return errors.New(op + "no Verification: look at the error of Verify")
 	case source == nil || !canBeRead(source):
 		return &hogapi.InputError{Op: ops.Verify, Field: "Verification.Missing", Want: "the source that was verified"}
 	case len(v.MissingIDs) > 0:
@@ -285,10 +285,10 @@ func (v Verification) canBeSentAgain(source Source) error {
 	case v.State == VerificationComplete:
 		return errors.New(op + "nothing is missing: the import is complete")
 	case v.MissingEvents > 0:
-		return fmt.Errorf(op+"it is not known which %d events are missing: verify with Source, Gate and all Rejects of the import; "+
+		return fmt.Errorf(op+"the %d missing events are not identified: verify with Source, Gate and all Rejects of the import; "+
 			"the reasons of the cells say what else is in the way", v.MissingEvents)
 	}
-	return fmt.Errorf(op+"no event is known to be missing: the import is %q; verify with Source and Rejects, and Wait until it stands still", v.State)
+	return fmt.Errorf(op+"no event is known to be missing: the import is %q; verify with Source and Rejects, and Wait until the result no longer changes", v.State)
 }
 
 type missingSource struct {

@@ -58,7 +58,7 @@ func (c *comparison) descend(ctx context.Context, windows []Part) (differing []c
 }
 
 // changed ends the reason for a part with inconsistent answers.
-const changed = "it changed while it was read, or a side contradicts itself"
+const changed = "the data changed while it was read, or a side contradicts itself"
 
 func divide(cells []cell, most int64) (small, large []cell) {
 	for _, x := range cells {
@@ -84,7 +84,7 @@ func (c *comparison) expect(cells, inner []cell) {
 		isFound := slices.ContainsFunc(inner, func(i cell) bool { return !i.From.Before(x.From) && !i.To.After(x.To) }) ||
 			slices.ContainsFunc(c.report.Unknown, func(u Unknown) bool { return !u.From.Before(x.From) && !u.To.After(x.To) })
 		if !isFound {
-			c.unknown(x.Part, x.keys(), "its digests differ, and those of its parts do not: "+changed)
+			c.unknown(x.Part, x.keys(), "the digests differ, but the digests of the parts do not: "+changed)
 		}
 	}
 }
@@ -144,7 +144,7 @@ func (c *comparison) contradictions(side int, parts []Part, digests map[bucketKe
 			_, isThere := digests[bucketKey{at: day}]
 			isFailed := slices.ContainsFunc(failed, func(f failure) bool { return day.Before(f.To) && f.From.Before(day.Add(24*time.Hour)) })
 			if c.counted[side][day] > 0 && !isThere && !isFailed {
-				why := fmt.Errorf("%w: it counts %d rows on %s and has no digest of them: an answer was cut, or it changed while it was read",
+				why := fmt.Errorf("%w: %d rows on %s were counted but have no digest: an answer was cut, or the data changed while it was read",
 					ErrCannotTell, c.counted[side][day], day.Format(time.DateOnly))
 				more = append(more, failure{p, why})
 				break

@@ -184,6 +184,6 @@ func TestUnknownBackfills(t *testing.T) {
 		r := compare(t, w.service, w.there, o)
 		assert.Equal(t, want, r.Verdict, "%v: %v", from, r)
 		assert.EqualValues(t, 20, r.Counts[NeverAsked]+r.Counts[CannotTell], from)
-		assert.Equal(t, want == Undecided, strings.Contains(r.String(), "a backfill that is not known"), r)
+		assert.Equal(t, want == Undecided, strings.Contains(r.String(), "an unknown backfill"), r)
 	}
 }

@@ -91,7 +91,7 @@ func (j *journal) open(of string, now time.Time) error {
 			return err
 		}
 	case first.Of != of:
-		return errors.New("it has another comparison that is not finished: take another folder, or remove " + journalName)
+		return errors.New("the folder has another unfinished comparison: take another folder, or remove " + journalName)
 	default:
 		j.begun, j.to = first.At, first.To
 	}

@@ -126,7 +126,7 @@ func TestFolders(t *testing.T) {
 	other := *o
 	other.Margin = 2 * time.Hour
 	_, err = Compare(t.Context(), w.service, w.there, &other)
-	require.ErrorContains(t, err, "it has another comparison that is not finished")
+	require.ErrorContains(t, err, "the folder has another unfinished comparison")
 
 	lock, err := durable.OS{}.Lock(filepath.Join(o.Dir, journalName+".lock"))
 	require.NoError(t, err)

@@ -56,11 +56,11 @@ func (j *jsonLines) Rows(ctx context.Context, yield func(FileRow) error) error {
 			TeamID     int64   `json:"team_id"`
 		}
 		if err := json.Unmarshal(l.Text, &row); err != nil || l.Long {
-			failed = fmt.Errorf("%w: %s, line %d: it is not a row of JSON: read the file again, it may be cut", ErrCannotTell, f.Name(), l.Number)
+			failed = fmt.Errorf("%w: %s, line %d: not a row of JSON: the file may be cut, so download it again", ErrCannotTell, f.Name(), l.Number)
 			return false
 		}
 		if row.Event == nil {
-			failed = fmt.Errorf("%w: %s, line %d: it has no event: give the files of an export of events", ErrCannotTell, f.Name(), l.Number)
+			failed = fmt.Errorf("%w: %s, line %d: event is missing: give the files of an export of events", ErrCannotTell, f.Name(), l.Number)
 			return false
 		}
 		at, err := parseTimestamp(row.Timestamp)
@@ -89,5 +89,5 @@ func parseTimestamp(text string) (time.Time, error) {
 			return at.UTC(), nil
 		}
 	}
-	return time.Time{}, fmt.Errorf("its timestamp is not a time: %s", mask.OneLine(text))
+	return time.Time{}, fmt.Errorf("timestamp is not a time: %s", mask.OneLine(text))
 }

@@ -325,7 +325,7 @@ func (c *comparison) lookUpAll(
 		some, err := c.lookUpIn(ctx, side, Selection{Parts: []Part{part}, UUIDs: ids, Exports: exports})
 		if isOpen(err) {
 			for _, id := range ids {
-				isLost[id] = fmt.Sprintf("%s: its uuid could not be looked up: %v", c.report.sideName(side), errtext.WithoutPrefix(err))
+				isLost[id] = fmt.Sprintf("%s: the uuid could not be looked up: %v", c.report.sideName(side), errtext.WithoutPrefix(err))
 			}
 			return rows, nil
 		}

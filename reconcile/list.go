@@ -23,7 +23,7 @@ func (c *comparison) list(ctx context.Context, differing []cell) error {
 		c.step = Progress{Step: "list", Done: i, Total: len(groups)}
 		if len(c.found) >= c.MaxFindings {
 			for _, x := range group {
-				why := "its rows were not listed, since %d others differ already: MaxFindings"
+				why := "the rows were not listed, since %d others already differ: MaxFindings"
 				c.unknown(x.Part, x.digest[ofService].Keys, fmt.Sprintf(why, len(c.found)))
 			}
 			continue
@@ -222,7 +222,7 @@ func (c *comparison) readAgain(ctx context.Context, x cell) error {
 	if why := failed[x.Part]; why != nil {
 		c.unknown(x.Part, x.digest[ofService].Keys, why.Error())
 	} else if !c.settle(x, rows) {
-		why := "its lists do not fit its digests, or a side has texts that it does not list as they are: " + changed
+		why := "the lists do not fit the digests, or a side does not list texts as it stores them: " + changed
 		c.unknown(x.Part, x.digest[ofService].Keys, why)
 	}
 	return nil

@@ -316,5 +316,5 @@ func (f byKey) ReadFile(name string) ([]byte, error) {
 	}); ok {
 		return keyed.ReadKey(f.key)
 	}
-	return nil, fmt.Errorf("%s: its key begins with a slash, which a file system without ReadKey cannot name", mask.Shown(f.key))
+	return nil, fmt.Errorf("%s: the key begins with a slash, which only a file system with ReadKey can open", mask.Shown(f.key))
 }

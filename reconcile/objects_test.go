@@ -220,7 +220,7 @@ func TestNamedObjects(t *testing.T) {
 	slash.Prefix = opt.Set("/events")
 	e.Destination.Config = &slash
 	_, err = NamedObjects(b, "events", e, &b.coverage)
-	require.ErrorContains(t, err, "its key begins with a slash")
+	require.ErrorContains(t, err, "the key begins with a slash")
 	keyed, err := NamedObjects(keyedBucket{b}, "events", e, &b.coverage)
 	require.NoError(t, err)
 	assert.Equal(t, names("events", parts), keyed)

@@ -78,7 +78,7 @@ func checkOwn(dir string, names []string) error {
 	}
 	for _, name := range names {
 		if _, err := os.Lstat(filepath.Join(dir, name)); !errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("reconcile: %s is there already and not of a report: give another folder", name)
+			return fmt.Errorf("reconcile: %s exists and is not part of a report: give another folder", name)
 		}
 	}
 	return nil
@@ -196,7 +196,7 @@ func (r *Report) view() pageView {
 			v.Title, v.Text = "1 row is missing", "It is in PostHog, and an export should have sent it."
 		}
 	case Undecided:
-		v.Level, v.Title, v.Text = "warn", "It cannot be told", "No row is known to be missing, but some rows could not be compared."
+		v.Level, v.Title, v.Text = "warn", "Cannot tell", "No row is known to be missing, but some rows could not be compared."
 	}
 	v.Facts = []fact{
 		{"Delivered", number(r.Counts[Delivered]), "rows are there, unaltered"},

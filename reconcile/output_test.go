@@ -65,9 +65,9 @@ func TestFilesOfAReport(t *testing.T) {
 
 	mine := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(mine, "report.json"), []byte(`{"my": "own"}`), 0o600))
-	require.ErrorContains(t, r.WriteFiles(mine), "report.json is there already and not of a report")
+	require.ErrorContains(t, r.WriteFiles(mine), "report.json exists and is not part of a report")
 	require.NoError(t, os.Rename(filepath.Join(mine, "report.json"), filepath.Join(mine, "missing.uuids")))
-	require.ErrorContains(t, r.WriteFiles(mine), "missing.uuids is there already and not of a report")
+	require.ErrorContains(t, r.WriteFiles(mine), "missing.uuids exists and is not part of a report")
 }
 
 // An undecided comparison is never complete: each verdict has its words.
@@ -177,7 +177,7 @@ func TestPlan(t *testing.T) {
 	o.MaxFindings = 5
 	few := compare(t, w.service, w.there, o)
 	assert.Len(t, few.Findings, 5)
-	assert.Contains(t, few.String(), "others differ already: MaxFindings")
+	assert.Contains(t, few.String(), "others already differ: MaxFindings")
 	assert.Positive(t, few.Counts[CannotTell])
 
 	o.MaxQueries = 3

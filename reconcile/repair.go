@@ -124,7 +124,7 @@ func (p *Repair) String() string {
 		b.AddLine("Or download the time of arrival with coverage.DownloadRange, and load only the rows with the uuids of missing.uuids.")
 	}
 	if p.Doubled > 0 && p.Dedupe == "" {
-		b.AddLine("Doubled rows: %s. No statement is known that removes them there.", number(p.Doubled))
+		b.AddLine("Doubled rows: %s. No statement is known to remove them.", number(p.Doubled))
 	}
 	if p.Dedupe != "" {
 		b.AddLine("Doubled rows: read this, try it on a copy, and run it yourself:")

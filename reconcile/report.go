@@ -120,7 +120,7 @@ func (r *Report) finish(c *comparison) {
 	r.Queries = c.queries
 	r.Arrived = joinSpans(slices.Collect(maps.Keys(c.arrived)))
 	if hidden > 0 {
-		r.Notes = append(r.Notes, fmt.Sprintf("%s rows of days before %s cannot be told: a backfill that is not known may have sent them. Read the coverage from %s on",
+		r.Notes = append(r.Notes, fmt.Sprintf("%s rows of days before %s are undecided: an unknown backfill may have sent them. Read the coverage since %s",
 			number(hidden), known.Format(clock), r.From.Format(clock)))
 	}
 	switch {

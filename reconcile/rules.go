@@ -45,7 +45,7 @@ func (r rules) absent(row Row, hasUUID bool) (class Class, why string) {
 	case isPending:
 		return Pending, ""
 	}
-	return CannotTell, "it is not known which export sends it"
+	return CannotTell, "the export that sends it is unknown"
 }
 
 func (e Export) until(now time.Time) time.Time {

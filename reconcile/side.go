@@ -18,9 +18,9 @@ import (
 // that is not there, is for a person to correct. The same folder then continues.
 var (
 	// ErrTooMuch means that a smaller question may have an answer: time or memory ran out, or the answer was too long.
-	ErrTooMuch = errors.New("reconcile: too much for one question")
-	// ErrCannotTell means that the side has no answer that can be trusted. The rows in question are then [CannotTell].
-	ErrCannotTell = errors.New("reconcile: no answer that can be trusted")
+	ErrTooMuch = errors.New("reconcile: too much for one query")
+	// ErrCannotTell means that the side has no consistent answer. The rows in question are then [CannotTell].
+	ErrCannotTell = errors.New("reconcile: no consistent answer")
 	// ErrMaxBytesRead means that the next query would read more than [Options.MaxBytesRead].
 	ErrMaxBytesRead = queries.ErrMaxRead
 )

@@ -33,7 +33,7 @@ type Beat struct {
 
 // Reasons why a worker ends an activity before it is done.
 var (
-	errCanceled = errors.New("it was asked to stop: pause, another rate, or cancel")
+	errCanceled = errors.New("asked to stop: pause, another rate, or cancel")
 	errGone     = errors.New("another worker has been given this work, or the import has ended")
 	errStopping = errors.New("this worker is ending")
 )

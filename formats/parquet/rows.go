@@ -205,5 +205,5 @@ func parseTime(text string) (time.Time, error) {
 			return at.UTC(), nil
 		}
 	}
-	return time.Time{}, fmt.Errorf("its timestamp is not a time: %s", mask.OneLine(text))
+	return time.Time{}, fmt.Errorf("timestamp is not a time: %s", mask.OneLine(text))
 }

@@ -162,7 +162,7 @@ func TestReplacedBetweenRuns(t *testing.T) {
 	copy(other[len(other)-300:], bytes.ReplaceAll(other[len(other)-300:], []byte("person"), []byte("PERSON"))) // behind all that a run compares
 	s.put("a.json", other)
 	_, err = history.Import(t.Context(), server.Client(t), history.FilesFS(s.files(""), orders, "*"), options(checkpoint))
-	require.ErrorContains(t, err, "it is another one, or was changed")
+	require.ErrorContains(t, err, "another file, or changed since")
 	require.Equal(t, sent, server.Ledger().Len())
 
 	s.put("a.json", content)

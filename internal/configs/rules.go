@@ -94,7 +94,7 @@ func lostInside(keys Keys) (lost []string) {
 func Encode(config any) (text []byte, keys Keys, refusal *ops.InputError) {
 	text, err := Revealed(config)
 	if err == nil && outgoing.HasBadText(text) {
-		err = errors.New("it has invalid UTF-8")
+		err = errors.New("invalid UTF-8")
 	}
 	if err == nil {
 		err = json.Unmarshal(text, &keys)

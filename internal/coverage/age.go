@@ -81,11 +81,11 @@ func (l AgeLine) Refuse(b Begin) *ops.InputError {
 	}
 	again, ok := effects[b.Destination]
 	if !ok {
-		again = "and all others come twice"
+		again = "and all others are duplicated"
 	}
 	return outgoing.Refuse("interval from", b.First.StartText(), fmt.Sprintf("%s, or the option AcceptRowsByTimestamp: the service would choose "+
-		"these events by timestamp, not by arrival as the schedule does; where the range was exported before, late events are left out, %s; "+
-		"coverage.Of and MakePlan find gaps and repair them without harm", want, again))
+		"these events by timestamp, not by arrival as the schedule does; if the range was exported before, late events are left out, %s; "+
+		"coverage.Of and MakePlan find and repair gaps safely", want, again))
 }
 
 const replaced = "and the new objects replace the old ones, with the late events that only they hold"

@@ -52,14 +52,14 @@ func TestARefusalNamesTheEffectOfAnOldBackfill(t *testing.T) {
 	now := time.Date(2026, 11, 24, 12, 0, 0, 0, time.UTC)
 	old := Begin{Events: true, First: Span{End: now}, Requested: now}
 	for want, change := range map[string]func(*Begin){
-		"an interval that ended in the last 7 days, or":   func(*Begin) {},
-		"a week whose first day ended in the last 7 days": func(b *Begin) { b.Weekly = true },
-		"(or unpause without a backfill":                  func(b *Begin) { b.Unpaused = true },
-		"the part after 2026-11-17T12:00:00Z":             func(b *Begin) { b.End = now },
-		"and the new objects replace the old ones":        func(b *Begin) { b.Destination = "AzureBlob" },
-		"and workflows act on all others again":           func(b *Begin) { b.Destination = "Workflows" },
-		"and all others are sent again":                   func(b *Begin) { b.Destination = "HTTP" },
-		"late events are left out, and all others come":   func(b *Begin) { b.Destination = "BigQuery" },
+		"an interval that ended in the last 7 days, or":           func(*Begin) {},
+		"a week whose first day ended in the last 7 days":         func(b *Begin) { b.Weekly = true },
+		"(or unpause without a backfill":                          func(b *Begin) { b.Unpaused = true },
+		"the part after 2026-11-17T12:00:00Z":                     func(b *Begin) { b.End = now },
+		"and the new objects replace the old ones":                func(b *Begin) { b.Destination = "AzureBlob" },
+		"and workflows act on all others again":                   func(b *Begin) { b.Destination = "Workflows" },
+		"and all others are sent again":                           func(b *Begin) { b.Destination = "HTTP" },
+		"late events are left out, and all others are duplicated": func(b *Begin) { b.Destination = "BigQuery" },
 	} {
 		b := old
 		change(&b)

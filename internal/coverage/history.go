@@ -164,13 +164,13 @@ func (h History) since(t time.Time) History {
 func (h History) Notes(hasUnknown bool, why string, hasFilters bool) []string {
 	notes := []string{}
 	if !h.IsWhole {
-		notes = append(notes, fmt.Sprintf("The settings before %s are not known%s: a time without a run before it may be a pause.",
+		notes = append(notes, fmt.Sprintf("The settings before %s are unknown%s: an earlier time without a run may be a pause.",
 			outgoing.Time(h.Phases[0].From), why))
 	} else if hasUnknown {
-		notes = append(notes, "Some runs do not fit the settings that the activity log tells: the settings before them are not known.")
+		notes = append(notes, "Some runs do not fit the settings in the activity log: the settings before them are unknown.")
 	}
 	if hasFilters {
-		notes = append(notes, "This says which intervals were exported, not which rows: the filters of the past are not known.")
+		notes = append(notes, "This shows the exported intervals, not the rows: past filters are unknown.")
 	}
 	return notes
 }

@@ -44,7 +44,7 @@ var (
 		twice: "the same session: merge by session id", repair: "backfill; it replaces only rows of sessions that end later than the row says",
 	}
 	hogql = Model{
-		NoDownload: true, name: "hogql with `{data_interval_start}` or `_end`", covers: coveredAlike, line: "no", twice: "as the query says",
+		NoDownload: true, name: "hogql with `{data_interval_start}` or `_end`", covers: coveredAlike, line: "no", twice: "depends on the query",
 		repair: "backfill",
 	}
 	hogqlOfAll = Model{

@@ -82,11 +82,11 @@ func (f Folder) lack(ctx context.Context, listed Listing, items []Item, paths []
 	case listed.Records != nil && isKnown && rows == *listed.Records:
 		return errWhole, nil
 	case len(paths) == 0 && listed.Records == nil:
-		return errtext.Errorf("file download %s lists no files, and does not say how many records it has: look at it with Get", f.Owner), nil
+		return errtext.Errorf("file download %s lists no files and has no number of records: check it with Get", f.Owner), nil
 	case len(paths) == 0:
-		return errtext.Errorf("file download %s has %d records and lists no files: look at it with Get, or create another one", f.Owner, *listed.Records), nil
+		return errtext.Errorf("file download %s has %d records but lists no files: check it with Get, or create another one", f.Owner, *listed.Records), nil
 	case listed.Records != nil && isKnown:
-		return errtext.Errorf("file download %s: its run has %d records, and the files that it lists (%d) have %d: "+
+		return errtext.Errorf("file download %s: its run has %d records, but its listed files (%d) have %d: "+
 			"the service lists files after the run has completed, so call again later", f.Owner, *listed.Records, len(paths), rows), nil
 	}
 	numbers, isKnown, err := numbersOf(ctx, items)

@@ -78,7 +78,7 @@ const RecentOnly = 5 * time.Minute
 const LongestStep = 7 * 24 * time.Hour
 
 // WantNotRecentOnly is the required length instead.
-const WantNotRecentOnly = "another length than 5 minutes, for which the service reads recent events only: add or leave out a second"
+const WantNotRecentOnly = "a length other than 5 minutes, for which the service reads only recent events: add or remove a second"
 
 const (
 	rangeFormat = "range"
@@ -238,9 +238,9 @@ func (r Range) tally(done *Interval, x state) error {
 func (r Range) prove(ctx context.Context, saved string, x *state, done *Interval) (err error) {
 	switch {
 	case x.Records == nil:
-		return errtext.Errorf("file download %s does not say how many records it has: nothing shows that its files have all rows", x.Download)
+		return errtext.Errorf("file download %s has no number of records, so nothing shows that its files have all rows", x.Download)
 	case done.Written != *x.Records:
-		return errtext.Errorf("file download %s has %d records, and its files here have %d: they were changed since. Move %s away, to download them again",
+		return errtext.Errorf("file download %s has %d records, but its files here have %d: the files were changed. Move %s away to download them again",
 			x.Download, *x.Records, done.Written, strings.Join(done.Paths, ", "))
 	case x.Counted == nil || done.Written == *x.Counted:
 		return nil
@@ -260,8 +260,8 @@ func (r Range) prove(ctx context.Context, saved string, x *state, done *Interval
 	case x.Recounted != nil:
 		after = fmt.Sprintf(" before its run and %d after it", *x.Recounted)
 	}
-	return errtext.Errorf("the service counted %d rows of the query of file download %s%s, and its files have %d: rows may be missing or come twice. "+
-		"Download them again, into another folder", before, x.Download, after, done.Written)
+	return errtext.Errorf("the service counted %d rows of the query of file download %s%s, but its files have %d: rows may be missing or duplicated. "+
+		"Download them again into another folder", before, x.Download, after, done.Written)
 }
 
 // name gives names to the files without one. A file keeps its name when others are listed before it.
@@ -272,8 +272,8 @@ func (r Range) name(x *state, name string, files []uuid.UUID) error {
 	} else if isEarlier {
 		left, err := r.present(x.Files)
 		if err != nil || len(left) > 0 {
-			return cmp.Or(err, errtext.Errorf("the interval of %s has %d files, and an earlier version of this package took %d of them for all: "+
-				"move these files away, to download and read all of them", strings.Join(left, ", "), len(files), len(x.Files)))
+			return cmp.Or(err, errtext.Errorf("the interval of %s has %d files, but an earlier version of this package stopped after %d: "+
+				"move these files away to download and read all of them", strings.Join(left, ", "), len(files), len(x.Files)))
 		}
 		x.IDs, x.Files = nil, nil
 	}
@@ -312,8 +312,8 @@ func (r Range) finished(ctx context.Context, saved string, x *state, start, end 
 		}
 	}
 	if left, err := r.present(x.Files); err != nil || len(left) > 0 {
-		return found, cmp.Or(err, errtext.Errorf("the service no longer has the file download of %s, and not all of its files are known to be here: "+
-			"move the files of this interval away, to download and read all of them again", strings.Join(left, ", ")))
+		return found, cmp.Or(err, errtext.Errorf("the service no longer has the file download of %s, and its files here may be incomplete: "+
+			"move the files of this interval away to download and read all of them", strings.Join(left, ", ")))
 	}
 	x.Files, x.IDs, x.Counted, x.Recounted = nil, nil, nil, nil
 	if r.Count != nil {
@@ -346,10 +346,10 @@ func (r Range) load(path string, start, end time.Time) (x state, err error) {
 	}
 	text, ok := durable.Unseal(rangeFormat, file)
 	if !ok || json.Unmarshal(text, &x) != nil {
-		return x, errtext.Errorf("%s is in the way, since Range has not written it: move it away", path)
+		return x, errtext.Errorf("%s exists but was not written by Range: move it away", path)
 	}
 	if string(x.Request) != string(request) {
-		return x, &ops.InputError{Field: "RangeOptions", Want: "the options with which the folder was begun, or another folder"}
+		return x, &ops.InputError{Field: "RangeOptions", Want: "the options of the earlier call, or another folder"}
 	}
 	return x, nil
 }

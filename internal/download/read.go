@@ -87,7 +87,7 @@ func (t *transfer) take(ctx context.Context, idle *time.Timer, body io.Reader, p
 		return fmt.Errorf("%w: the storage sent more than it announced", t.Changed)
 	}
 	if t.At < t.Size {
-		return passing{errors.New("the storage sent a part only")}
+		return passing{errors.New("the storage sent only a part")}
 	}
 	return nil
 }
@@ -141,7 +141,7 @@ func (t *transfer) begin(resp *http.Response) (skip, end int64, err error) {
 	case strings.Contains(resp.Header.Get("Content-Type"), "xml"):
 		return 0, 0, errXML
 	case size < 0:
-		return 0, 0, errors.New("the storage does not say how large the file is, so it is not known whether it is whole")
+		return 0, 0, errors.New("the storage does not send the size of the file, so nothing shows that it is complete")
 	}
 	return t.At - from, end, t.identify(resp, size)
 }
@@ -154,11 +154,11 @@ func (t *transfer) identify(resp *http.Response, size int64) error {
 		t.Size, t.ETag = size, etag
 		return nil
 	case t.Size >= 0 && t.Size != size:
-		return fmt.Errorf("%w: it has %d bytes and had %d", t.Changed, size, t.Size)
+		return fmt.Errorf("%w: %d bytes now, %d before", t.Changed, size, t.Size)
 	case t.ETag != "" && etag != "" && etag != t.ETag:
-		return fmt.Errorf("%w: its ETag is another one", t.Changed)
+		return fmt.Errorf("%w: the ETag differs", t.Changed)
 	case t.At > size:
-		return fmt.Errorf("%w: it is shorter than Offset, it has %d bytes", t.Changed, size)
+		return fmt.Errorf("%w: %d bytes, fewer than Offset", t.Changed, size)
 	}
 	t.Size, t.ETag = size, cmp.Or(t.ETag, etag)
 	return nil

@@ -29,7 +29,7 @@ func countRows(fsys durable.FS, paths []string) (rows int64, isKnown bool, err e
 	return rows, true, nil
 }
 
-var errForm = errors.New("the form of the file is not known")
+var errForm = errors.New("the format of the file is unknown")
 
 func rowsOf(fsys durable.FS, path string) (rows int64, err error) {
 	f, err := fsys.OpenFile(path, os.O_RDONLY, 0)

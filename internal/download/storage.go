@@ -47,19 +47,19 @@ func connectionError(ctx context.Context, err error) error {
 	case ctx.Err() != nil:
 		return httptry.Cause(ctx, httptry.ContextError(ctx))
 	case errors.As(err, &name) && name.IsNotFound:
-		return errors.New("the name of its host was not found")
+		return errors.New("the host name was not found")
 	case errors.As(err, &name):
-		return errors.New("the name of its host could not be looked up")
+		return errors.New("the host name could not be looked up")
 	case errors.As(err, &badCert):
-		return errors.New("its certificate is not trusted, or is of another host")
+		return errors.New("the certificate is not trusted, or belongs to another host")
 	case errors.As(err, &notTLS), errors.Is(err, http.ErrSchemeMismatch):
-		return errors.New("it does not speak TLS: is the scheme of its URL right?")
+		return errors.New("the host does not speak TLS: is the scheme of the URL right?")
 	case errors.As(err, &system): // the system's own text, such as "connection refused"
 		return fmt.Errorf("the connection failed: %w", system)
 	case errors.As(err, &timeout) && timeout.Timeout():
-		return fmt.Errorf("it did not answer in time: %w", os.ErrDeadlineExceeded)
+		return fmt.Errorf("no answer in time: %w", os.ErrDeadlineExceeded)
 	case strings.Contains(err.Error(), "malformed"):
-		return errors.New("it does not speak HTTP")
+		return errors.New("the host does not speak HTTP")
 	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):
 		return fmt.Errorf("the connection ended: %w", io.ErrUnexpectedEOF)
 	case errors.Is(err, httptry.ErrNoAnswer):

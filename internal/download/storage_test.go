@@ -89,7 +89,7 @@ func TestWhichStatusesPass(t *testing.T) {
 func TestConnectionErrorsQuoteNothing(t *testing.T) {
 	refused := &net.OpError{Op: "dial", Net: "tcp", Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}
 	reset := &net.OpError{Op: "read", Err: os.NewSyscallError("read", syscall.ECONNRESET)}
-	noTLS := "it does not speak TLS: is the scheme of its URL right?"
+	noTLS := "the host does not speak TLS: is the scheme of the URL right?"
 	for _, c := range []struct {
 		err   error
 		want  string
@@ -97,13 +97,13 @@ func TestConnectionErrorsQuoteNothing(t *testing.T) {
 	}{
 		{refused, "the connection failed: connect: connection refused", syscall.ECONNREFUSED},
 		{fmt.Errorf("Canary: %w", reset), "the connection failed: read: connection reset by peer", syscall.ECONNRESET},
-		{&net.OpError{Op: "dial", Err: os.ErrDeadlineExceeded}, "it did not answer in time: i/o timeout", os.ErrDeadlineExceeded},
-		{&net.DNSError{Name: "Canary", IsNotFound: true}, "the name of its host was not found", nil},
-		{&net.DNSError{Err: "server misbehaving", Name: "Canary"}, "the name of its host could not be looked up", nil},
-		{&tls.CertificateVerificationError{Err: errors.New("Canary")}, "its certificate is not trusted, or is of another host", nil},
+		{&net.OpError{Op: "dial", Err: os.ErrDeadlineExceeded}, "no answer in time: i/o timeout", os.ErrDeadlineExceeded},
+		{&net.DNSError{Name: "Canary", IsNotFound: true}, "the host name was not found", nil},
+		{&net.DNSError{Err: "server misbehaving", Name: "Canary"}, "the host name could not be looked up", nil},
+		{&tls.CertificateVerificationError{Err: errors.New("Canary")}, "the certificate is not trusted, or belongs to another host", nil},
 		{tls.RecordHeaderError{Msg: "Canary"}, noTLS, nil},
 		{http.ErrSchemeMismatch, noTLS, nil},
-		{errors.New("malformed Canary"), "it does not speak HTTP", nil},
+		{errors.New("malformed Canary"), "the host does not speak HTTP", nil},
 		{fmt.Errorf("Canary: %w", io.EOF), "the connection ended: unexpected EOF", io.ErrUnexpectedEOF},
 		{io.ErrUnexpectedEOF, "the connection ended: unexpected EOF", io.ErrUnexpectedEOF},
 		{errors.New("Canary"), "the connection failed", nil},

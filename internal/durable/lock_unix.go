@@ -16,7 +16,7 @@ func lock(name string) (Lock, error) {
 	for range patience {
 		f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW, private) //nolint:gosec // the caller names its own files
 		if errors.Is(err, syscall.ELOOP) {
-			return nil, &fs.PathError{Op: "lock", Path: name, Err: errors.New("it is a symbolic link: remove it")}
+			return nil, &fs.PathError{Op: "lock", Path: name, Err: errors.New("a symbolic link is in the way: remove it")}
 		}
 		if err != nil {
 			return nil, err

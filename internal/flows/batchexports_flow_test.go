@@ -218,7 +218,7 @@ func TestOldEventsNeedAnOption(t *testing.T) {
 	}{
 		"young":          {hogapitest.Export{}, 4, ""},
 		"object store":   {hogapitest.Export{}, 6, "the new objects replace the old ones, with the late events that only they hold"},
-		"table":          {hogapitest.Export{DestinationType: "BigQuery", Integration: 2}, 20, "late events are left out, and all others come twice"},
+		"table":          {hogapitest.Export{DestinationType: "BigQuery", Integration: 2}, 20, "late events are left out, and all others are duplicated"},
 		"persons":        {hogapitest.Export{Model: hogapi.ModelPersons}, 20, ""},
 		"as old as time": {hogapitest.Export{}, 2000, "AcceptRowsByTimestamp"},
 	} {

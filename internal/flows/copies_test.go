@@ -31,7 +31,7 @@ func TestRepairAsksBeforeItAddsCopies(t *testing.T) {
 		const added, left = "backfill as_scheduled 1 planned", "backfill as_scheduled 1 left_to_you"
 		assert.Equal(t, []string{added, added, added, added, added}, brief(accepted))
 		assert.Equal(t, []string{added, left, added, left, left}, brief(careful))
-		for _, part := range []string{"2026-11-26T00:00:00Z to 2026-11-26T01:00:00Z may be in the table", "package reconcile", "statement that removes copies", "AcceptCopies"} {
+		for _, part := range []string{"2026-11-26T00:00:00Z to 2026-11-26T01:00:00Z may be in the table", "package reconcile", "statement that removes duplicates", "AcceptCopies"} {
 			assert.Contains(t, careful.Steps[1].Note, part)
 		}
 

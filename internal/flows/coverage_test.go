@@ -171,7 +171,7 @@ func TestCoverageOfOtherTimes(t *testing.T) {
 	assert.Empty(t, c.Gaps())
 	assert.False(t, c.IsExported(), "no interval ended in the last minute")
 
-	const nothing = "\nno interval exported, and none missing"
+	const nothing = "\nnothing exported, and nothing missing"
 	for want, x := range map[string]hogapitest.Export{
 		nothing: {StartAt: coverageNow.Add(time.Hour), Created: coverageNow.Add(-48 * time.Hour)}, nothing + "; 1 not over yet": {Created: coverageNow.Add(-30 * time.Minute)},
 	} {
@@ -193,7 +193,7 @@ func TestCoverageOfAMomentAgo(t *testing.T) {
 		require.NoError(t, err)
 		c, err := coverage.Of(t.Context(), client, id, nil)
 		require.NoError(t, err)
-		require.Contains(t, c.Notes[0], "The settings before 2026-11-26T12:20:00.5Z are not known")
+		require.Contains(t, c.Notes[0], "The settings before 2026-11-26T12:20:00.5Z are unknown")
 		assert.Equal(t, name == "name", len(c.Gaps()) == 0, c)
 		plan, err := coverage.MakePlan(t.Context(), client, c, nil)
 		require.NoError(t, err)
@@ -269,7 +269,7 @@ func TestCoverageWithoutTheActivityLog(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, []string{"15 cannot tell", "5 cannot tell", "2 never scheduled"}, exceptCompleted(states(c)))
 	require.Len(t, c.Notes, 2)
-	assert.Contains(t, c.Notes[0], "The settings before 2026-11-26T08:50:00Z are not known (the activity log cannot be read: status 403; it needs the scope activity_log:read")
+	assert.Contains(t, c.Notes[0], "The settings before 2026-11-26T08:50:00Z are unknown (the activity log cannot be read: status 403; it needs the scope activity_log:read")
 }
 
 // The log is read page by page. A time before the entries that were read is not guessed.
@@ -302,7 +302,7 @@ func TestCoverageWithALongActivityLog(t *testing.T) {
 			assert.Equal(t, tt.want, exceptCompleted(states(c)))
 			assert.Len(t, server.Calls(ops.ActivityLog), tt.read)
 			if notes := strings.Join(c.Notes, "\n"); tt.note != "" {
-				assert.Contains(t, notes, "not known (only the newest "+tt.note+" entries of the activity log are read): a time without a run")
+				assert.Contains(t, notes, "unknown (only the newest "+tt.note+" entries of the activity log are read): an earlier time without a run")
 			} else {
 				assert.NotContains(t, notes, "entries of the activity log")
 			}

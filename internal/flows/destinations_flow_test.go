@@ -201,7 +201,7 @@ func TestByName(t *testing.T) {
 	require.NotErrorIs(t, err, hogapi.ErrNotFound)
 	require.ErrorContains(t, err, `name "twice": want the id of one item: 2 have this name, `)
 	_, err = client.BatchExports.ByName(t.Context(), "Lake")
-	require.EqualError(t, err, `hogapi: batch_exports.list: not found: nothing has the name "Lake"`)
+	require.EqualError(t, err, `hogapi: batch_exports.list: not found: no item has the name "Lake"`)
 	require.ErrorIs(t, err, hogapi.ErrNotFound)
 	_, err = client.BatchExports.ByName(t.Context(), "")
 	require.ErrorIs(t, err, hogapi.ErrInvalid)

@@ -64,8 +64,8 @@ func TestDownloadProvesItsRows(t *testing.T) {
 		"a count that takes too long":       {query: queryOfAll, script: []hogapitest.Fault{tooSlow}, before: unknown, after: unknown, files: 1, counts: 1},
 		"more, and the second takes longer": {query: queryOfAll, script: []hogapitest.Fault{counted(2), hogapitest.Always(tooSlow)}, before: 2, after: unknown, files: 1, counts: 2},
 		"fewer rows than counted": {query: queryOfAll, script: []hogapitest.Fault{counted(12), counted(13)}, before: 12, after: 13, files: 1, counts: 2,
-			fails: " before its run and 13 after it, and its files have 5: rows may be missing or come twice"},
-		"more rows than counted":             {query: queryOfAll, script: []hogapitest.Fault{counted(2), counted(2)}, before: 2, after: 2, files: 1, counts: 2, fails: "come twice"},
+			fails: " before its run and 13 after it, but its files have 5: rows may be missing or duplicated"},
+		"more rows than counted":             {query: queryOfAll, script: []hogapitest.Fault{counted(2), counted(2)}, before: 2, after: 2, files: 1, counts: 2, fails: "duplicated"},
 		"fewer, and the second takes longer": {query: queryOfAll, script: []hogapitest.Fault{counted(12), hogapitest.Always(tooSlow)}, before: 12, after: unknown, files: 1, counts: 2, fails: "counted 12 rows"},
 		"a count that is refused":            {query: queryOfAll, script: []hogapitest.Fault{hogapitest.Status(http.StatusForbidden)}, before: unknown, after: unknown, counts: 1, fails: "403"},
 	} {
@@ -110,7 +110,7 @@ func TestDownloadProvesItsRows(t *testing.T) {
 
 				require.NoError(t, os.Truncate(done.Files[0].Path, 3))
 				_, err = coverage.Download(t.Context(), client, from, to, o)
-				require.ErrorContains(t, err, "they were changed since. Move "+done.Files[0].Path+" away")
+				require.ErrorContains(t, err, "the files were changed. Move "+done.Files[0].Path+" away")
 				require.NoError(t, os.Remove(done.Files[0].Path))
 				again, err = coverage.Download(t.Context(), client, from, to, o)
 				require.NoError(t, err)
@@ -128,7 +128,7 @@ func TestDownloadThatIsInterrupted(t *testing.T) {
 		server.Script(ops.FileDownloadsCreate, hogapitest.Status(http.StatusAccepted, map[string]any{"id": inParts(server, plain, 0, time.Hour)}))
 		client, o, to := server.Client(t), linesOnly(t.TempDir()), from.AddDate(0, 0, 7)
 		done, err := coverage.Download(t.Context(), client, from, to, o)
-		require.ErrorContains(t, err, "its run has 7 records, and the files that it lists (2) have 5")
+		require.ErrorContains(t, err, "its run has 7 records, but its listed files (2) have 5")
 		assert.Equal(t, []any{int64(7), int64(5), 2}, []any{done.Expected, done.Written, len(done.Files)})
 		time.Sleep(time.Hour)
 

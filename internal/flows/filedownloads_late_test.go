@@ -77,7 +77,7 @@ func TestFilesThatAreListedLate(t *testing.T) {
 		require.NoError(t, err)
 		folder := t.TempDir()
 		paths, err := client.FileDownloads.DownloadAll(ctx, id, folder, nil)
-		require.ErrorContains(t, err, "its run has 7 records, and the files that it lists (2) have 5: the service lists files after the run has completed, so call again later")
+		require.ErrorContains(t, err, "its run has 7 records, but its listed files (2) have 5: the service lists files after the run has completed, so call again later")
 		assert.Len(t, paths, 2)
 		time.Sleep(time.Hour)
 		paths, err = client.FileDownloads.DownloadAll(ctx, id, folder, nil)
@@ -178,7 +178,7 @@ func TestRangeOfAnEarlierVersionWithAPart(t *testing.T) {
 		server.Project(hogapitest.DefaultProject).AddFileDownload(x)
 		client := server.Client(t)
 		_, err := readRange(t.Context(), t, client, from, from.AddDate(0, 0, 7), o)
-		require.ErrorContains(t, err, "has 3 files, and an earlier version of this package took 1 of them for all: move these files away")
+		require.ErrorContains(t, err, "has 3 files, but an earlier version of this package stopped after 1: move these files away")
 		require.NoError(t, os.Remove(filepath.Join(o.Folder, "2026-10-27T000000Z-2026-11-03T000000Z-1.jsonl")))
 		n := 0
 		for _, err := range coverage.DownloadRange(t.Context(), client, from, from.AddDate(0, 0, 7), o) {
@@ -252,7 +252,7 @@ func TestRangeMakesNoIntervalOfFiveMinutes(t *testing.T) {
 		calls := len(server.Calls())
 		_, err = client.FileDownloads.Create(t.Context(), request)
 		require.ErrorIs(t, err, hogapi.ErrInvalid)
-		require.ErrorContains(t, err, "another length than 5 minutes")
+		require.ErrorContains(t, err, "a length other than 5 minutes")
 		assert.Len(t, server.Calls(), calls)
 		request.DataIntervalStart = coverageNow.AddDate(0, 0, -1)
 		request.DataIntervalEnd = request.DataIntervalStart.Add(5 * time.Minute)

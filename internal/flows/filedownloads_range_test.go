@@ -80,7 +80,7 @@ func TestRangeOfFileDownloads(t *testing.T) {
 
 		o.File.Compression = hogapi.FileCompressionGzip
 		_, err = readRange(t.Context(), t, client, from, to, o)
-		require.ErrorContains(t, err, "the options with which the folder was begun")
+		require.ErrorContains(t, err, "the options of the earlier call")
 	})
 }
 
@@ -195,7 +195,7 @@ func TestRangeMixesNoFileDownloads(t *testing.T) {
 				whole = append(whole, file.Path)
 				continue
 			}
-			require.ErrorContains(t, err, "no longer has the file download of "+whole[0]+", and not all of its files are known to be here: move the files of this interval away")
+			require.ErrorContains(t, err, "no longer has the file download of "+whole[0]+", and its files here may be incomplete: move the files of this interval away")
 		}
 		require.Len(t, whole, 1)
 		require.NoError(t, os.Remove(whole[0]))
@@ -207,7 +207,7 @@ func TestRangeMixesNoFileDownloads(t *testing.T) {
 }
 
 func TestRangeWithoutAListOfFiles(t *testing.T) {
-	for want, records := range map[string]any{"has 7 records and lists no files": 7, "does not say how many records": nil} {
+	for want, records := range map[string]any{"has 7 records but lists no files": 7, "has no number of records": nil} {
 		synctest.Test(t, func(t *testing.T) {
 			server, from, to := ranged(t)
 			server.Script(ops.FileDownloadsGet, hogapitest.Always(hogapitest.Status(http.StatusOK, map[string]any{"status": "Completed", "files": []string{}, "records_completed": records})))

@@ -136,7 +136,7 @@ func TestPipeThatCheckHasRead(t *testing.T) {
 	server := hogapitest.New()
 	_, err = history.Import(t.Context(), server.Client(t), source, &options)
 	assert.Equal(t, hogapi.StopSource, stopOf(t, err).Reason)
-	require.ErrorContains(t, err, "it is a pipe, which can be read once, and Check has read it")
+	require.ErrorContains(t, err, "a pipe can be read only once, and Check has read it")
 	assert.Empty(t, server.Calls())
 }
 

@@ -79,7 +79,7 @@ func TestRepairByTheClockOfTheService(t *testing.T) {
 		b.client = b.server.Client(t, hogapi.WithClock(func() time.Time { return coverageNow.Add(time.Since(began) - 48*time.Hour) }))
 		time.Sleep(24 * time.Hour)
 		_, err := coverage.Repair(t.Context(), b.client, plan, nil)
-		require.ErrorContains(t, err, "which this gap has crossed since the plan")
+		require.ErrorContains(t, err, "this gap has become older since the plan was made")
 		assert.Empty(t, b.project.Backfills(b.export))
 
 		plan = b.plan(t, nil)
@@ -211,7 +211,7 @@ func TestRepairThatStopsFollowing(t *testing.T) {
 		b := newBroken(t, 40, hogapitest.Export{}, map[int]hogapi.RunStatus{5: ""}, hogapitest.WithRunDelay(time.Hour), hogapitest.WithLateRows(12))
 		plan := b.plan(t, nil)
 		_, err := coverage.Repair(t.Context(), b.client, plan, nil)
-		require.ErrorContains(t, err, "the service accepted it, but shows no record of it")
+		require.ErrorContains(t, err, "the service accepted the request, but shows no record of the backfill")
 		assert.Equal(t, []string{"backfill as_scheduled 1 begun"}, brief(plan))
 		_, err = coverage.Repair(t.Context(), b.client, plan, &coverage.RepairOptions{Watch: &hogapi.WatchOptions{Timeout: time.Minute}})
 		require.ErrorContains(t, err, "WatchOptions.Timeout")
@@ -269,7 +269,7 @@ func TestRepairPlanWithoutACount(t *testing.T) {
 			plan := b.plan(t, nil)
 			assert.Equal(t, []string{"backfill by_timestamp 1 planned"}, brief(plan))
 			assert.Nil(t, plan.Steps[0].Estimate)
-			assert.Contains(t, plan.String(), "note: The number of rows by timestamp is not known: status ")
+			assert.Contains(t, plan.String(), "note: The number of rows by timestamp is unknown: status ")
 		})
 	}
 }
@@ -332,7 +332,7 @@ func TestTwoRepairsThatWaitForOneBackfill(t *testing.T) {
 // A run that cannot be cancelled is waited for at most for a time, and its gap is left to you, with the reason.
 func TestRepairOfARunThatCannotBeCancelled(t *testing.T) {
 	for effect, want := range map[hogapitest.CancelEffect][]string{
-		hogapitest.CancelHasNoEffect: {"left_to_you is not over after 2m0s: its workflow may be gone", "left_to_you cannot be cancelled: Backfill of this time begins a run"},
+		hogapitest.CancelHasNoEffect: {"left_to_you is not over after 2m0s: its workflow may be gone", "left_to_you cannot be cancelled: a Backfill of this time starts a new run"},
 		hogapitest.CancelIsTooLate:   {"done the run ended as Completed", "covered_already covered since the plan was made"},
 	} {
 		synctest.Test(t, func(t *testing.T) {

@@ -174,7 +174,7 @@ func TestRepairPlansByAgeAndDestination(t *testing.T) {
 // Postgres, and Redshift with INSERT and VARCHAR, have the first rows of a run that failed. The other tables get the rows of
 // a run at once, and Redshift with SUPER keeps one row for each uuid.
 func TestRepairNotesSayWhatComesTwice(t *testing.T) {
-	const part, twice, replace = "some rows may be in the table already", "neighbouring intervals come twice", "replace those of the same uuid"
+	const part, twice, replace = "rows that are already in the table", "neighbouring intervals are duplicated", "replace rows with the same uuid"
 	for name, tt := range map[string]struct {
 		kind       string
 		config     map[string]any
@@ -218,7 +218,7 @@ func TestRepairOfAnExportOfAllRows(t *testing.T) {
 
 // The estimate counts only events with the names that the export sends. With filters too, it is a bound.
 func TestAnEstimateCountsTheExportsEvents(t *testing.T) {
-	const atMost = "note: The export has filters: of each estimate, it exports that many rows at most."
+	const atMost = "note: The export has filters, so each estimate is an upper bound."
 	filters := map[string]any{"filters": []any{map[string]any{"key": "$browser", "operator": "exact", "type": "event", "value": []string{"Chrome"}}}}
 	for name, tt := range map[string]struct {
 		config, extra map[string]any
@@ -495,7 +495,7 @@ func TestRepairStopsAtAFailure(t *testing.T) {
 		b.project.NextRuns(hogapitest.Outcome{}, hogapitest.Outcome{Status: "Failed", Error: "no such bucket"})
 		report, err := coverage.Repair(t.Context(), b.client, plan, nil)
 		require.ErrorIs(t, err, hogapi.ErrRunFailed)
-		require.ErrorContains(t, err, "no such bucket; remove the cause, and call Repair again with this plan")
+		require.ErrorContains(t, err, "no such bucket; fix the cause, and call Repair again with this plan")
 		assert.NotContains(t, plan.Steps[1].Result, "Repair", "the advice is of the error only")
 		assert.Equal(t, []string{"backfill as_scheduled 1 done", "backfill as_scheduled 1 failed", "backfill as_scheduled 1 planned"}, brief(plan))
 		assert.Len(t, report.After.Gaps(), 2)
@@ -527,13 +527,13 @@ func TestRepairRefusesAPlanThatDoesNotFit(t *testing.T) {
 		plan := b.plan(t, nil)
 		time.Sleep(3 * time.Hour)
 		_, err := coverage.Repair(t.Context(), b.client, plan, nil)
-		require.ErrorContains(t, err, "which this gap has crossed since the plan: plan again")
+		require.ErrorContains(t, err, "this gap has become older since the plan was made, so make a new plan")
 		require.ErrorIs(t, err, hogapi.ErrInvalid)
 
 		plan = b.plan(t, nil)
 		b.project.EditExport(b.export, time.Now(), func(x *hogapitest.Export) { x.Interval = hogapi.IntervalDay })
 		_, err = coverage.Repair(t.Context(), b.client, plan, nil)
-		require.ErrorContains(t, err, "plan again")
+		require.ErrorContains(t, err, "make a new plan")
 		assert.Empty(t, b.project.Backfills(b.export))
 		_, err = coverage.Repair(t.Context(), b.client, nil, nil)
 		require.ErrorIs(t, err, hogapi.ErrInvalid)

@@ -37,7 +37,7 @@ func TestMissingSaysWhyItIsEmpty(t *testing.T) {
 	ids := []uuid.UUID{numberedUUID(1)}
 	var none history.Verification
 	for want, missing := range map[string]history.Source{
-		"there is no Verification":                  none.Missing(numbered(3)),
+		"no Verification":                           none.Missing(numbered(3)),
 		"want the source that was verified":         (history.Verification{State: history.VerificationMissing, MissingEvents: 1, MissingIDs: ids}).Missing(nil),
 		"nothing is missing":                        (history.Verification{State: history.VerificationComplete}).Missing(numbered(3)),
 		`the import is "still arriving"`:            (history.Verification{State: history.VerificationStillArriving}).Missing(numbered(3)),

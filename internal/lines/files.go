@@ -117,7 +117,7 @@ type Walk struct {
 var (
 	// ErrNoPosition is returned for a position outside the files.
 	ErrNoPosition = errors.New("no such position in these files")
-	errDrained    = errors.New("it is a pipe, which can be read once, and Check has read it: import it without Check, or write it to a file first")
+	errDrained    = errors.New("a pipe can be read only once, and Check has read it: import it without Check, or write it to a file first")
 )
 
 // unfit is the error for a list of files that cannot be read together.

@@ -109,8 +109,8 @@ func digestUpTo(text io.Reader, n int64) (string, error) {
 
 // Errors of Open for a file with another fingerprint.
 var (
-	ErrOtherFile = errors.New("it is another one, or was changed")
-	ErrReplaced  = errors.New("it was renamed while it was read, so it cannot be recognized; move the checkpoint away to import from the start, events keep their uuids")
+	ErrOtherFile = errors.New("another file, or changed since")
+	ErrReplaced  = errors.New("the file was renamed while it was read, so a later run cannot recognize it; move the checkpoint away to import from the start: events keep their uuids")
 )
 
 // check compares a file with the fingerprint up to an offset. It leaves read errors to the reader.

@@ -100,8 +100,8 @@ func TestHeadersOfManyColumns(t *testing.T) {
 		require.Len(t, rows, 1)
 		assert.Contains(t, rows[0], fmt.Sprintf(`"a_%d":"1"}`, maxColumns))
 		_, err = readTable(t, layout, of(40_000, func(i int) string { return fmt.Sprint("c", i) }))
-		require.ErrorContains(t, err, "t.csv: the header: it has 40000 columns, and at most 10000 are read: is it the header of a table?")
+		require.ErrorContains(t, err, "t.csv: the header has 40000 columns, and at most 10000 are read: is it the header of a table?")
 		_, err = readTable(t, layout, of(3, func(int) string { return strings.Repeat("x", maxNames/3+1) }))
-		require.ErrorContains(t, err, "the names of its columns have over 1048576 bytes")
+		require.ErrorContains(t, err, "the column names in the header have over 1048576 bytes")
 	}
 }

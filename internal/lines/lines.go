@@ -260,7 +260,7 @@ func (c *Cut) Read(ctx context.Context) (record []byte, err error) {
 	text := io.Reader(f.text)
 	switch {
 	case f.archive != nil:
-		return nil, errors.New("it is a member of a zip file, which has to be unpacked")
+		return nil, errors.New("the record is inside a zip file: unpack the zip file")
 	case f.canSeek():
 		text = f.disk.from(c.Begin)
 	default:

@@ -84,14 +84,14 @@ const (
 
 func checkHeader(columns []string) error {
 	if len(columns) > maxColumns {
-		return fmt.Errorf("the header: it has %d columns, and at most %d are read: is it the header of a table?", len(columns), maxColumns)
+		return fmt.Errorf("the header has %d columns, and at most %d are read: is it the header of a table?", len(columns), maxColumns)
 	}
 	bytes := 0
 	for _, name := range columns {
 		bytes += len(name)
 	}
 	if bytes > maxNames {
-		return fmt.Errorf("the header: the names of its columns have over %d bytes: is it the header of a table?", maxNames)
+		return fmt.Errorf("the column names in the header have over %d bytes: is it the header of a table?", maxNames)
 	}
 	return nil
 }

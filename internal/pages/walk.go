@@ -285,7 +285,7 @@ func (t *tally) check() error {
 	switch {
 	case t.hasMoved || t.least < t.most && t.most-t.start > t.seen:
 		return fmt.Errorf("rows were created or deleted during the walk (the list counted from %d to %d), "+
-			"so others have moved and may have been passed over: begin again", t.least, t.most)
+			"so other rows have moved and may have been skipped: start again", t.least, t.most)
 	case t.most-t.start > t.seen:
 		return fmt.Errorf("the list ended after %d of %d items: the service cut it short, "+
 			"or rows were created and deleted during the walk", t.seen, t.most-t.start)
@@ -302,7 +302,7 @@ func (t *tally) resume() Place {
 }
 
 // ErrRepeatedLink ends a walk that would loop.
-var ErrRepeatedLink = errors.New("the service's link to the next page does not lead onwards")
+var ErrRepeatedLink = errors.New("the service's link to the next page does not advance")
 
 var errHasKey = errors.New("the cursor holds an API key")
 

@@ -29,7 +29,7 @@ type Answer[T any] struct {
 // Decode refuses a body that is not one complete answer.
 func (a *Answer[T]) Decode(ctx context.Context, body []byte) error {
 	if !bytes.HasPrefix(bytes.TrimSpace(body), []byte{'{'}) {
-		return errors.New("it is not a JSON object")
+		return errors.New("not a JSON object")
 	}
 	keys := map[string][]byte{}
 	if err := jsonb.Object(body, func(key, value []byte) { keys[string(key)] = value }); err != nil {
@@ -43,13 +43,13 @@ func (a *Answer[T]) Decode(ctx context.Context, body []byte) error {
 		}
 	}
 	if failed, sent := keys["error"]; sent && string(failed) != "null" {
-		return errors.New("it has an error of its own")
+		return errors.New("the answer has an error of its own")
 	}
 	switch results, sent := keys["results"]; {
 	case !sent:
-		return errors.New("it has no results")
+		return errors.New("results missing")
 	case results[0] != '[':
-		return errors.New("its results are not a list")
+		return errors.New("results are not a list")
 	default:
 		return a.readRows(ctx, results)
 	}
@@ -65,7 +65,7 @@ func (a *Answer[T]) readRows(ctx context.Context, list []byte) (err error) {
 		case len(a.Rows) == MaxRows: // the caller refuses it
 			err = fmt.Errorf("%w: over %d rows", httptry.ErrTooBig, MaxRows)
 		case json.Unmarshal(raw, &row) != nil:
-			err = fmt.Errorf("row %d: it does not match the query", len(a.Rows))
+			err = fmt.Errorf("row %d does not match the query", len(a.Rows))
 		default:
 			a.Rows = append(a.Rows, row)
 		}

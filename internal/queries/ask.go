@@ -122,7 +122,7 @@ func (a *Asker) Read() (bytes int64, newest Cost) { return a.read, a.cost }
 func (a *Asker) admit(ctx context.Context, bytes int64, canDivide bool) error {
 	if a.MaxRead > 0 && a.read+bytes > a.MaxRead {
 		return &Error{Kind: Hopeless, Err: fmt.Errorf(
-			"%w: %d bytes are read, and the next query would read about %d; run again with the same Dir to continue", ErrMaxRead, a.read, bytes)}
+			"%w: %d bytes were read, and the next query would read about %d; run again with the same Dir to continue", ErrMaxRead, a.read, bytes)}
 	}
 	s, now := a.Server, a.now()
 	s.mu.Lock()

@@ -187,11 +187,11 @@ func (v *verifier) compareCell(ctx context.Context, sorted *sortedItems, i int) 
 	row := v.table.Cells[i]
 	finds := &v.finds.cells[i]
 	if n := sorted.count(i); n != row.Acknowledged+row.Unconfirmed {
-		finds.why = fmt.Sprintf("the source gives %d events for it and not %d: it has changed, the gate is another one, or a reject file is not in Rejects", n, row.Acknowledged+row.Unconfirmed)
+		finds.why = fmt.Sprintf("the source has %d events for this day and name, not %d: the source has changed, the gate differs, or a reject file is not in Rejects", n, row.Acknowledged+row.Unconfirmed)
 		return nil
 	}
 	if row.Period == Other {
-		finds.why = "it stands for many names, whose uuids cannot be listed"
+		finds.why = "this row stands for many names, so their uuids cannot be listed"
 		return nil
 	}
 	seen := v.table.Seen[i].Seen
@@ -213,7 +213,7 @@ func (v *verifier) compareCell(ctx context.Context, sorted *sortedItems, i int) 
 	case !errors.As(err, new(*listError)):
 		return v.files.failed(sortedName, err)
 	}
-	finds.why = "its uuids could not be listed: " + mask.Clean(errtext.WithoutPrefix(err).Error())
+	finds.why = "the uuids could not be listed: " + mask.Clean(errtext.WithoutPrefix(err).Error())
 	return nil
 }
 
@@ -237,7 +237,7 @@ func (v *verifier) compareOutside(ctx context.Context, sorted *sortedItems) erro
 	}
 	for n, key := range v.table.SortedOutside() {
 		if n == maxOutsideList || len(v.finds.strange) >= 2*maxOtherIDs {
-			v.note("%d days and names that the receipt does not have were not compared with the source: there are too many", len(v.table.Outside)-n)
+			v.note("%d days and names that are not in the receipt were not compared with the source: there are too many", len(v.table.Outside)-n)
 			break
 		}
 		if err := v.listOutside(ctx, key); err != nil {
@@ -283,7 +283,7 @@ func (v *verifier) listOutside(ctx context.Context, key Key) error {
 	}
 	switch listed := int64(len(ids)); {
 	case err != nil, !hasRoom:
-		find.why = "not all of its uuids could be listed"
+		find.why = "not all uuids could be listed"
 	case listed < counted:
 		find.why = shorter(listed, counted)
 	}

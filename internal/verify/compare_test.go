@@ -222,7 +222,7 @@ func TestCountsWithoutASource(t *testing.T) {
 // Each state that is not plain says why.
 func TestReasons(t *testing.T) {
 	t.Parallel()
-	const others = "as many are there as were sent, and they are not the same"
+	const others = "as many events are there as were sent, but not the same ones"
 	for want, tt := range map[string]struct {
 		event  string
 		change func(*Config, *project)
@@ -358,8 +358,8 @@ func TestListsThatFail(t *testing.T) {
 			}
 			return nil
 		}, 13, ""}, // 7 windows that are small enough, and 6 that were not
-		"a day is too much": {func(string, Window) error { return errTooMuch }, 5 + 5, "its uuids could not be listed: 1999-03-01: too much"},
-		"another error":     {func(string, Window) error { return errOther }, 1, "its uuids could not be listed: 1999-03-01 to 1999-03-31: no room"},
+		"a day is too much": {func(string, Window) error { return errTooMuch }, 5 + 5, "the uuids could not be listed: 1999-03-01: too much"},
+		"another error":     {func(string, Window) error { return errOther }, 1, "the uuids could not be listed: 1999-03-01 to 1999-03-31: no room"},
 	} {
 		c, p := importOf(sent(20))
 		for i := range c.Rows {
@@ -382,7 +382,7 @@ func TestListsThatFail(t *testing.T) {
 	}
 	r := verifyOnce(t, c)
 	require.Len(t, r.Outside, 1)
-	assert.Equal(t, "not all of its uuids could be listed", r.Outside[0].Reason)
+	assert.Equal(t, "not all uuids could be listed", r.Outside[0].Reason)
 	assert.EqualValues(t, 1, r.Moved)
 	assert.Empty(t, r.ForeignIDs)
 }
@@ -396,7 +396,7 @@ func TestVeryManyOutside(t *testing.T) {
 	}
 	r := verifyOnce(t, c)
 	assert.Len(t, p.listed, maxOutsideList)
-	assert.Equal(t, []string{"2 days and names that the receipt does not have were not compared with the source: there are too many"}, r.Notes)
+	assert.Equal(t, []string{"2 days and names that are not in the receipt were not compared with the source: there are too many"}, r.Notes)
 	assert.EqualValues(t, []int64{maxOutsideList, 2}, []int64{r.Foreign, r.Moved})
 }
 

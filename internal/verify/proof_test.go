@@ -26,7 +26,7 @@ func TestOthersInTheirPlace(t *testing.T) {
 	c.Source = nil
 	r := verifyOnce(t, c)
 	assert.Equal(t, Unknown, r.State)
-	assert.Contains(t, r.Cells[0].Reason, "they are not the same")
+	assert.Contains(t, r.Cells[0].Reason, "but not the same ones")
 	assert.Len(t, p.asked, 2, "the day before, and the month")
 
 	c.Source = source

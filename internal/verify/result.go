@@ -158,7 +158,7 @@ func (v *verifier) comparedCell(i int, f Found, c *Cell) State {
 }
 
 const (
-	others  = "as many are there as were sent, and they are not the same: the ID was used for other data too, or events have moved. A Source shows which events are not there"
+	others  = "as many events are there as were sent, but not the same ones: the ID was used for other data too, or events have moved. A Source shows the missing events"
 	tooMany = "more than were sent: the ID was used for other data too, rejects were imported again, or the receipt is of an older checkpoint"
 	notKept = "the service drops, changes or keeps elsewhere events of this name"
 	shared  = "as many copies are there as were acknowledged, of fewer uuids: events of the source with equal uuids count once. A Source settles it"
@@ -206,7 +206,7 @@ func (v *verifier) arriving(i int) string {
 	s := v.sight(i)
 	switch {
 	case s.Grew:
-		return "more have come since the last look"
+		return "more have arrived since the last look"
 	case s.Quiet < s.Patience:
 		return fmt.Sprintf("the last acknowledgement came %v ago, and events may take %v", rounded(s.Quiet), s.Patience)
 	}

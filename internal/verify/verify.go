@@ -255,7 +255,7 @@ func (v *verifier) run(ctx context.Context) (*Result, error) {
 
 // forgetFinds drops the findings after comparing uuids has failed, and keeps the counts.
 func (v *verifier) forgetFinds(err error) {
-	why := "its uuids were not compared: " + mask.Clean(errtext.WithoutPrefix(err).Error())
+	why := "the uuids were not compared: " + mask.Clean(errtext.WithoutPrefix(err).Error())
 	v.found, v.finds = map[int]Found{}, findings{cells: make([]cellFinds, len(v.table.Cells))}
 	for i := range v.finds.cells {
 		if v.isSuspect(i) {

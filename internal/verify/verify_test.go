@@ -254,11 +254,11 @@ func TestAnotherSourceNamesNothing(t *testing.T) {
 	r := standsStill(t, c)
 	assert.EqualValues(t, 1, r.Missing)
 	assert.Empty(t, r.MissingIDs)
-	assert.Contains(t, r.Cells[19].Reason, "the source gives 0 events for it and not 1")
+	assert.Contains(t, r.Cells[19].Reason, "the source has 0 events for this day and name, not 1")
 
 	c.unconfirmed(19)
 	c.EveryUUID = true
-	assert.Contains(t, standsStill(t, c).Cells[19].Reason, "the source gives 0 events for it and not 1")
+	assert.Contains(t, standsStill(t, c).Cells[19].Reason, "the source has 0 events for this day and name, not 1")
 }
 
 func TestASourceThatFailsLeavesTheCounts(t *testing.T) {

@@ -461,7 +461,7 @@ func TestRepairOfATableWithLeftovers(t *testing.T) {
 	id := project.AddExport(hogapitest.Export{Name: "warehouse", Created: now.Add(-48 * time.Hour), DestinationType: "Postgres", Integration: 2})
 	project.RunSchedule(id, func(_, end time.Time) (hogapitest.Outcome, bool) { return broken(int(now.Sub(end).Hours())) })
 	p.ends(t, 6, "repair", "warehouse", "--yes", "--max-rows", "4000").
-		out(t, "may be in the table already", "Compare that time with hogexport reconcile: it shows", "plan and repair with --accept-copies", "1 done or covered, 0 failed, 1 left to you").
+		out(t, "may be in the table already", "Compare that time with hogexport reconcile: the report shows", "plan and repair with --accept-copies", "1 done or covered, 0 failed, 1 left to you").
 		err(t, "1 gap still not exported")
 	assert.Len(t, p.server.Calls("backfills.create"), 1)
 	p.ends(t, 0, "repair", "warehouse", "--yes", "--max-rows", "4000", "--accept-copies").
@@ -541,7 +541,7 @@ func TestAKeptPlanThatDoesNotFit(t *testing.T) {
 	changed := regexp.MustCompile(`"age_line": \d+`).ReplaceAllString(text, `"age_line": 3600000000000`)
 	require.NotEqual(t, text, changed)
 	require.NoError(t, os.WriteFile(files[0], []byte(changed), 0o600))
-	p.ends(t, 4, args...).err(t, "plan again", "the plan was removed: run the same command again to make a new one")
+	p.ends(t, 4, args...).err(t, "make a new plan", "the plan was removed: run the same command again to make a new one")
 	p.ends(t, 0, args...)
 }
 

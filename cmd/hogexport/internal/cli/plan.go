@@ -26,8 +26,8 @@ import (
 
 // inFlags replaces words of the package by words of this program.
 var inFlags = strings.NewReplacer(
-	"Either export these intervals again: MakePlan, with the coverage that Mark returns.\nOr download", "Download", " (Run.LatestError)", "", "; remove the cause, and call Repair again with this plan", "",
-	"Report.Mark tells MakePlan where nothing is there, and Report.Repair has the statement", "it shows what is there, and the statement",
+	"Either export these intervals again: MakePlan, with the coverage that Mark returns.\nOr download", "Download", " (Run.LatestError)", "", "; fix the cause, and call Repair again with this plan", "",
+	"Report.Mark tells MakePlan which gaps are empty, and Report.Repair has the statement", "the report shows the rows in the table, and the statement",
 	"with package reconcile", "with hogexport reconcile", "RepairOptions.AcceptCopies", "--accept-copies",
 	"coverage.DownloadRange", "hogexport download", "RepairOptions.Unpause", "--unpause", "RepairOptions.IncludeUnknown", "--include-unknown",
 	"RepairOptions.Credentials", "an integration for the export", "MakePlan", "hogexport repair",
