@@ -235,7 +235,7 @@ func (l *rowList[T]) decodeRows(ctx context.Context, body []byte) (err error) {
 // an empty list it would end a walk early.
 func rowsOf[T any](ctx context.Context, body []byte, list string, others map[string]any) (rows []T, err error) {
 	d := json.NewDecoder(bytes.NewReader(body))
-	if err := expect(d, json.Delim('{'), "it is not a JSON object"); err != nil {
+	if err := expect(d, json.Delim('{'), "not a JSON object"); err != nil {
 		return nil, err
 	}
 	var faults httptry.RowFaults
@@ -246,7 +246,7 @@ func rowsOf[T any](ctx context.Context, body []byte, list string, others map[str
 		}
 		switch place := others[key.(string)]; {
 		case key == list && rows != nil:
-			err = fmt.Errorf("it has %s twice", list)
+			err = fmt.Errorf("%s twice", list)
 		case key == list:
 			rows, faults, err = listOf[T](ctx, d, body)
 		case place != nil:
@@ -261,9 +261,9 @@ func rowsOf[T any](ctx context.Context, body []byte, list string, others map[str
 		}
 	}
 	if rows == nil {
-		return nil, fmt.Errorf("it has no %s", list)
+		return nil, fmt.Errorf("%s missing", list)
 	}
-	if err := cmp.Or(expect(d, json.Delim('}'), "it has no end"), expect(d, nil, "there is more after its end")); err != nil {
+	if err := cmp.Or(expect(d, json.Delim('}'), "the end is missing"), expect(d, nil, "unexpected data after the end")); err != nil {
 		return nil, err
 	}
 	if len(faults) > 0 {
@@ -274,7 +274,7 @@ func rowsOf[T any](ctx context.Context, body []byte, list string, others map[str
 
 // listOf reads a list, each row with its check, and notes the rows that cannot be read.
 func listOf[T any](ctx context.Context, d *json.Decoder, body []byte) (rows []T, faults httptry.RowFaults, _ error) {
-	if err := expect(d, json.Delim('['), "it has no list of rows where one belongs"); err != nil {
+	if err := expect(d, json.Delim('['), "the list of rows is missing"); err != nil {
 		return nil, nil, err
 	}
 	rows = []T{}
@@ -304,7 +304,7 @@ func listOf[T any](ctx context.Context, d *json.Decoder, body []byte) (rows []T,
 		}
 		rows = append(rows, row)
 	}
-	return rows, faults, expect(d, json.Delim(']'), "its list has no end")
+	return rows, faults, expect(d, json.Delim(']'), "the list has no end")
 }
 
 // maxRows is the most rows of one page. The service returns at most 500, unless it is asked for more.
@@ -337,7 +337,7 @@ func (c *rowCount) complete() error {
 func has[T comparable](key string, value T) error {
 	var none T
 	if value == none {
-		return errors.New("it has no " + key)
+		return errors.New(key + " is missing")
 	}
 	return nil
 }
@@ -345,7 +345,7 @@ func has[T comparable](key string, value T) error {
 // isAskedFor refuses an answer about something else than the request.
 func isAskedFor[T comparable](key string, got, want T) error {
 	if got != want {
-		return fmt.Errorf("it has the %s %v, not %v, which was asked for", key, got, want)
+		return fmt.Errorf("the answer has the %s %v, not %v as requested", key, got, want)
 	}
 	return nil
 }

@@ -519,16 +519,16 @@ func TestRows(t *testing.T) {
 	for body, says := range map[string]string{
 		`{"count":2,"results":[{"id":1},{"id":2}],"x":{}}`: "",
 		`{"results":[],"count":2}`:                         "",
-		`[]`:                                               "it is not a JSON object",
-		`null`:                                             "it is not a JSON object",
-		`{}`:                                               "it has no results",
-		`{"results":null}`:                                 "it has no list of rows where one belongs",
-		`{"results":{}}`:                                   "it has no list of rows where one belongs",
-		`{"results":[],"results":[]}`:                      "it has results twice",
-		`{"results":[{"id":1},{}]}`:                        "row 1: it has no id",
-		`{"results":[{"id":1},null]}`:                      "row 1: it has no id",
+		`[]`:                                               "not a JSON object",
+		`null`:                                             "not a JSON object",
+		`{}`:                                               "results missing",
+		`{"results":null}`:                                 "the list of rows is missing",
+		`{"results":{}}`:                                   "the list of rows is missing",
+		`{"results":[],"results":[]}`:                      "results twice",
+		`{"results":[{"id":1},{}]}`:                        "row 1: id is missing",
+		`{"results":[{"id":1},null]}`:                      "row 1: id is missing",
 		`{"results":[{"id":1} , {"id":"x"}]}`:              "row 1: json: cannot unmarshal string",
-		`{"results":[]} x`:                                 "there is more after its end",
+		`{"results":[]} x`:                                 "unexpected data after the end",
 		`{"results":[]`:                                    "EOF",
 		`{"results":[{"id":1}`:                             "EOF",
 		``:                                                 "EOF",
@@ -561,7 +561,7 @@ func TestRowsEnd(t *testing.T) {
 
 func TestParts(t *testing.T) {
 	require.NoError(t, has("id", 1))
-	require.EqualError(t, has("id", 0), "it has no id")
+	require.EqualError(t, has("id", 0), "id is missing")
 	require.NoError(t, isAskedFor("id", 1, 1))
-	require.EqualError(t, isAskedFor("id", 1, 2), "it has the id 1, not 2, which was asked for")
+	require.EqualError(t, isAskedFor("id", 1, 2), "the answer has the id 1, not 2 as requested")
 }

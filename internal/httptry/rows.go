@@ -94,7 +94,7 @@ func kindOf(t reflect.Type) string {
 // Shortened shortens the value that a decoding error quotes: a long value costs gigabytes to print.
 func Shortened(err error) error {
 	if _, ok := errors.AsType[*time.ParseError](err); ok {
-		return errors.New("it has a time that cannot be read")
+		return errors.New("invalid time")
 	}
 	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 		wrong.Value = wrong.Value[:min(len(wrong.Value), 40)]
