@@ -77,7 +77,7 @@ func (c *Capture) enqueue(ctx context.Context, events []Event, wait bool) error 
 	defer record.End()
 	for i := range events {
 		ev := record.Next()
-		ev.Fill(&events[i], false)
+		ev.Fill(&events[i])
 		ev.Position = position
 		if err := record.Add(ctx); err != nil {
 			return err

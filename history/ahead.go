@@ -29,7 +29,7 @@ const (
 	maxRoom      = 1 << 20 // that is kept
 )
 
-// ahead walks over all files as walkAs does, for a check: one goroutine reads, some convert, and the caller's yields in the order
+// ahead walks over all files as walk does, for a check: one goroutine reads, some convert, and the caller's yields in the order
 // of the files. It returns after all have ended.
 func (s *formatSource) ahead(ctx context.Context, w lines.Walk, walk *formatWalk, yield func(event.Event, error) bool) {
 	workers := runtime.GOMAXPROCS(0)
@@ -88,15 +88,13 @@ func (s *formatSource) ahead(ctx context.Context, w lines.Walk, walk *formatWalk
 		failed = context.Cause(ctx)
 	}
 	if failed != nil {
-		yield(event.Event{}, linesError(failed, event.Position{}, nil))
+		yield(event.Event{}, failed)
 	}
 }
 
 // readAhead reads the files into batches, until its context ends.
 func (s *formatSource) readAhead(ctx context.Context, w lines.Walk, empty <-chan *batch, pass func(*batch)) error {
 	var b *batch
-	notes := notesOf(ctx)
-	w.Verify, w.IsTrial = notes.verifyArchives, notes.isCheck
 	w.Take = func(f *lines.File, l lines.Line) bool {
 		if b == nil {
 			select {
@@ -113,7 +111,7 @@ func (s *formatSource) readAhead(ctx context.Context, w lines.Walk, empty <-chan
 		}
 		return true
 	}
-	err := s.Read(ctx, "", 0, w)
+	err := s.read(ctx, event.Position{}, w)
 	if b != nil {
 		pass(b)
 	}

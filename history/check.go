@@ -14,7 +14,6 @@ import (
 	"github.com/hogapi/hogapi/internal/bridge"
 	"github.com/hogapi/hogapi/internal/engine"
 	"github.com/hogapi/hogapi/internal/errtext"
-	"github.com/hogapi/hogapi/internal/inside"
 	"github.com/hogapi/hogapi/internal/ledger"
 	"github.com/hogapi/hogapi/internal/mask"
 	"github.com/hogapi/hogapi/internal/outgoing"
@@ -93,26 +92,30 @@ func Check(ctx context.Context, source Source, options *Options) (CheckReport, e
 	seed := maphash.MakeSeed()
 	c := &checker{
 		report: CheckReport{Reasons: map[event.Reason]CheckFinding{}, Skips: map[string]int64{}, Warnings: map[event.Warning]CheckFinding{}},
-		events: newDryRun(o.ID, rules, source, seed), good: survey.New(seed), watch: survey.Watcher(ctx).Event, seed: seed,
+		events: newDryRun(o.ID, rules, seed), good: survey.New(seed), seed: seed,
 	}
-	ctx = readOnly(ctx, func(w event.Warning, text string) { note(c.report.Warnings, w, event.Position{}, text) })
-	for ev, err := range source.Events(ctx, event.Position{}) {
+	var public event.Event
+	watch := survey.WatchesOf(ctx)
+	ctx = readOnly(ctx, c)
+	for ev, err := range taken(ctx, source, event.Position{}) {
 		if ctx.Err() != nil {
 			break // the source's error does not matter then
 		}
 		if err != nil {
 			return c.finish(), fmt.Errorf("hogapi: check: the source failed: %w", errtext.WithoutPrefix(err))
 		}
-		c.add(&ev)
+		if isGood, isCopy := c.add(ev); isGood && len(watch) > 0 {
+			watch.Event(ev.Public(&public), isCopy)
+		}
 	}
 	if ctx.Err() != nil {
 		return c.finish(), fmt.Errorf("hogapi: check: stopped: %w", context.Cause(ctx))
 	}
 	if c.report.Skipped > 0 && c.report.Good+c.report.Rejected == 0 {
-		note(c.report.Warnings, event.WarningAllSkipped, event.Position{}, "every record of the source was skipped")
+		c.Warn(event.WarningAllSkipped, "every record of the source was skipped")
 	}
 	if c.report.Read == 0 {
-		note(c.report.Warnings, event.WarningNoRecords, event.Position{}, engine.NoRecords)
+		c.Warn(event.WarningNoRecords, engine.NoRecords)
 	}
 	return c.finish(), c.judge(o.rejectLimits())
 }
@@ -121,9 +124,8 @@ func Check(ctx context.Context, source Source, options *Options) (CheckReport, e
 type checker struct {
 	report  CheckReport
 	refused error // the first refusal
-	events  *dryRun
+	events  *engine.DryRun
 	good    *survey.Survey
-	watch   func(ev *event.Event, isCopy bool)
 	seed    maphash.Seed
 }
 
@@ -133,9 +135,15 @@ func (c *checker) judge(limits engine.RejectLimits) error {
 	return limits.JudgeEnd(ledger.Counts{Acknowledged: c.report.Good, Rejected: c.report.Rejected, Skipped: c.report.Skipped})
 }
 
-func (c *checker) add(ev *event.Event) {
+// Warn counts a warning that is not about a single event.
+func (c *checker) Warn(w event.Warning, text string) {
+	note(c.report.Warnings, w, event.Position{}, text)
+}
+
+// add counts an event. A copy has the uuid of an earlier event, and the service stores both as one.
+func (c *checker) add(ev *engine.Event) (isGood, isCopy bool) {
 	c.report.Read++
-	out, refusal := c.events.next(ev)
+	out, refusal := c.events.Next(ev)
 	if refusal != nil {
 		c.report.Rejected++
 		if c.refused == nil {
@@ -147,13 +155,12 @@ func (c *checker) add(ev *event.Event) {
 			alone.Position, alone.Where = refusal.Position, refusal.Where
 			note(c.report.Reasons, other.Reason, ev.Position, errtext.WithoutPrefix(&alone).Error())
 		}
-		return
+		return false, false
 	}
 	if out == nil {
 		c.report.Skipped++
-		why, _ := ev.Skipped()
-		ledger.AddTo(c.report.Skips, why, 1)
-		return
+		ledger.AddTo(c.report.Skips, ev.Skip, 1)
+		return false, false
 	}
 	c.report.Good++
 	for name := range out.Warnings.All {
@@ -169,33 +176,14 @@ func (c *checker) add(ev *event.Event) {
 	if found.IsReuse {
 		note(c.report.Warnings, event.WarningUUIDReuse, ev.Position, out.UUID.String())
 	}
-	c.watch(ev, found.IsDouble && !found.IsConflict)
 	if found.Jump > 0 {
 		c.report.Backwards.add(ev.Position, found.Jump.String())
 	}
+	return true, found.IsDouble && !found.IsConflict
 }
 
-// dryRun encodes events as their import would, and sends nothing. It is not safe for concurrent use.
-type dryRun struct {
-	events   *engine.DryRun
-	event    engine.Event // that is being encoded
-	trusting bool
-}
-
-func newDryRun(importID string, rules wire.Rules, s Source, seed maphash.Seed) *dryRun {
-	return &dryRun{events: engine.NewDryRun(importID, rules, wire.NewStamps(outgoing.Library, outgoing.Version(), importID), seed), trusting: trusts(s)}
-}
-
-// next returns the event as it is sent, valid until the next call, or the gate's refusal. For a skipped event
-// it returns neither. It must be given every event of a source, in order.
-func (r *dryRun) next(ev *event.Event) (out *wire.Encoded, refusal *event.Error) {
-	r.event.Fill(ev, r.trusting)
-	out, fault := r.events.Next(&r.event)
-	if fault != nil {
-		refusal = new(*fault)
-		refusal.Position, refusal.Where = ev.Position, ev.Inside(inside.Key{}).Location()
-	}
-	return out, refusal
+func newDryRun(importID string, rules wire.Rules, seed maphash.Seed) *engine.DryRun {
+	return engine.NewDryRun(importID, rules, wire.NewStamps(outgoing.Library, outgoing.Version(), importID), seed)
 }
 
 func note[K comparable](findings map[K]CheckFinding, key K, p event.Position, text string) {

@@ -76,13 +76,13 @@ func (s *formatSource) Events(ctx context.Context, after event.Position) iter.Se
 	}
 	return func(yield func(event.Event, error) bool) {
 		walk := newFormatWalk(ctx, s.format)
-		w := lines.Walk{Lead: &lines.Lead{Begin: walk.begin, Passed: walk.passed}}
+		w := lines.Walk{Lead: walk}
 		w.Options = lines.Options{Layout: lines.Layout(s.format.Layout), Columns: s.format.Columns, CheckColumns: s.format.CheckColumns, KeepNulls: s.format.KeepNulls, Longest: longestRecord}
 		if after.IsZero() && notesOf(ctx).isCheck {
 			s.ahead(ctx, w, walk, yield)
 			return
 		}
-		s.walkAs(ctx, after, w, walk.events, yield)
+		s.walk(ctx, after, w, walk, yield)
 	}
 }
 
@@ -135,21 +135,21 @@ func (r *Record) line() lines.Line {
 // formatWalk makes the events of records, in their order. The part that depends on earlier records is settle.
 type formatWalk struct {
 	format  Format
-	watch   func(record []byte, events []event.Event, err error)
+	watch   survey.Watches
 	file    *lines.File // the file that equals counts in
 	equals  records.Equals
 	digests records.Digester
 }
 
 func newFormatWalk(ctx context.Context, format Format) *formatWalk {
-	return &formatWalk{format: format, watch: survey.Watcher(ctx).Record}
+	return &formatWalk{format: format, watch: survey.WatchesOf(ctx)}
 }
 
-// begin forgets the records that were read before.
-func (w *formatWalk) begin(f *lines.File) { w.file, w.equals = f, records.Equals{} }
+// Begin forgets the records that were read before.
+func (w *formatWalk) Begin(f *lines.File) { w.file, w.equals = f, records.Equals{} }
 
-// passed counts a record before the position where the walk begins.
-func (w *formatWalk) passed(f *lines.File, l lines.Line) (enough bool) {
+// Passed counts a record before the position where the walk begins.
+func (w *formatWalk) Passed(f *lines.File, l lines.Line) (enough bool) {
 	_, _ = w.settle(f, w.format.made(f, l, &w.digests)) // the next record has the error
 	return w.equals.IsSettled()
 }
@@ -163,14 +163,14 @@ func (w *formatWalk) events(f *lines.File, l lines.Line) ([]event.Event, error) 
 // see shows a record to the watch of a check.
 func (w *formatWalk) see(m *made) {
 	if m.isRead && m.failed == nil {
-		w.watch(m.record, m.own, m.err)
+		w.watch.Record(m.record, m.own, m.err)
 	}
 }
 
 // settle tells equal records apart.
 func (w *formatWalk) settle(f *lines.File, m made) ([]event.Event, error) {
 	if f != w.file {
-		w.begin(f)
+		w.Begin(f)
 	}
 	if m.failed != nil {
 		return nil, m.failed
@@ -275,7 +275,7 @@ func (w *formatWalk) records(ctx context.Context, read recordsAfter, after event
 			return err
 		}
 		if r.Position.Key != file {
-			w.begin(nil)
+			w.Begin(nil)
 			file = r.Position.Key
 		}
 		made, err := w.events(nil, r.line())
@@ -298,7 +298,7 @@ const firstLead = 1 << 10
 // lead reads the records before a position again, as far back as they matter.
 func (w *formatWalk) lead(ctx context.Context, read recordsAfter, position event.Position) error {
 	for back := int64(firstLead); !position.IsZero(); back *= 8 {
-		w.begin(nil)
+		w.Begin(nil)
 		from := event.Position{Key: position.Key, Offset: max(position.Offset-back, 0)}
 		for r, err := range read(ctx, from) {
 			if err != nil {
@@ -307,7 +307,7 @@ func (w *formatWalk) lead(ctx context.Context, read recordsAfter, position event
 			if r.Position.Key != position.Key || r.Position.Offset > position.Offset {
 				break
 			}
-			w.passed(nil, r.line())
+			w.Passed(nil, r.line())
 		}
 		if w.equals.IsSettled() || from.Offset == 0 {
 			return ctx.Err()

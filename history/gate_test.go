@@ -21,7 +21,6 @@ import (
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/event"
 	"github.com/hogapi/hogapi/internal/engine"
-	"github.com/hogapi/hogapi/internal/inside"
 	"github.com/hogapi/hogapi/internal/outgoing"
 	"github.com/hogapi/hogapi/internal/wire"
 	"github.com/hogapi/hogapi/internal/wire/wiretest"
@@ -96,7 +95,9 @@ func TestAllFaultsAreListed(t *testing.T) {
 		e.RawProperties = json.RawMessage(`{"$groups":7}`)
 	})
 	bad.Position = event.Position{Offset: 7}
-	_, refusal := newDryRun("golden", wire.Rules{Protocol: wire.ProtocolBatch, Now: time.Now}, nil, maphash.MakeSeed()).next(&bad)
+	var ev engine.Event
+	ev.Fill(&bad)
+	_, refusal := newDryRun("golden", wire.Rules{Protocol: wire.ProtocolBatch, Now: time.Now}, maphash.MakeSeed()).Next(&ev)
 	require.NotNil(t, refusal)
 	assert.Equal(t, event.ReasonDropped, refusal.Reason)
 	assert.Equal(t, event.Position{Offset: 7}, refusal.Position)
@@ -240,11 +241,14 @@ func TestGoldenEvents(t *testing.T) {
 // If a program changes the events of a file on their way to the import, the gate ignores the notes about the file's text.
 func TestNotesOfAWrappedSource(t *testing.T) {
 	t.Parallel()
-	events := newDryRun("golden", wire.Rules{Now: time.Now}, Func("wrapped", nil), maphash.MakeSeed())
-	ev := newLineParser().eventOf([]byte(`{"event":"e","distinct_id":"ann","timestamp":"2024-05-01T12:30:00Z","properties":{}}`))
-	require.NotNil(t, ev.Inside(inside.Key{}).Noted)
-	ev.RawProperties = json.RawMessage(`{"distinct_id":"bob"}`)
-	_, refusal := events.next(&ev)
+	events := newDryRun("golden", wire.Rules{Now: time.Now}, maphash.MakeSeed())
+	var ev engine.Event
+	lineParser{wire.NewLineParser()}.parseText(&ev, []byte(`{"event":"e","distinct_id":"ann","timestamp":"2024-05-01T12:30:00Z","properties":{}}`))
+	require.NotNil(t, ev.Noted)
+	var changed event.Event
+	ev.Public(&changed).RawProperties = json.RawMessage(`{"distinct_id":"bob"}`)
+	ev.Fill(&changed)
+	_, refusal := events.Next(&ev)
 	require.NotNil(t, refusal)
 	assert.Equal(t, event.ReasonTwoDistinctIDs, refusal.Reason)
 }

@@ -85,7 +85,7 @@ func Import(ctx context.Context, client *hogapi.Client, source Source, options *
 			unsettled.Again = "the position is saved: " + unsettled.Again
 		}
 	}
-	progressErr := unlessLeft(ctx, "Options.OnProgress", func() error { run.endProgress(); return nil })
+	progressErr := unlessLeft(ctx, "Options.OnProgress", func() error { run.progress.End(); return nil })
 	closeErr := unlessLeft(ctx, "Checkpointer.Close", run.files.close)
 	return receipt, errors.Join(err, progressErr, closeErr)
 }
@@ -102,11 +102,11 @@ func unlessLeft(ctx context.Context, name string, f func() error) error {
 }
 
 type importRun struct {
-	source      Source
-	options     Options
-	engine      *engine.Engine
-	files       *importFiles
-	endProgress func()
+	source   Source
+	options  Options
+	engine   *engine.Engine
+	files    *importFiles
+	progress *watch.Repetition // nil: nobody asks
 }
 
 // openImport opens the files of a run and its engine, and returns the receipt of the runs before it.
@@ -153,9 +153,9 @@ func openImport(ctx context.Context, client bridge.Client, source Source, o Opti
 	if err != nil {
 		return failed(err)
 	}
-	run = &importRun{source: source, options: o, engine: started, files: files, endProgress: func() {}}
+	run = &importRun{source: source, options: o, engine: started, files: files}
 	if o.OnProgress != nil {
-		run.endProgress = watch.Every(progressInterval, func() { //nolint:contextcheck // hooks outlive ctx
+		run.progress = watch.Every(progressInterval, func() { //nolint:contextcheck // hooks outlive ctx
 			client.Hook(context.Background(), func() { o.OnProgress(started.Stats(o.Total)) })
 		})
 	}
@@ -165,20 +165,8 @@ func openImport(ctx context.Context, client bridge.Client, source Source, o Opti
 const progressInterval = 500 * time.Millisecond
 
 func (r *importRun) events(ctx context.Context, after event.Position) iter.Seq2[*engine.Event, error] {
-	notes := &sourceNotes{
-		verifyArchives: cmp.Or(r.options.VerifyArchiveBytes, defaultVerifyArchives), resumed: r.engine.Resumed,
-		warn: func(w event.Warning, text string) { r.engine.Warn(ctx, w, text) },
-	}
-	trusting := trusts(r.source)
-	return func(yield func(*engine.Event, error) bool) {
-		var filled engine.Event
-		for ev, err := range r.source.Events(notes.in(ctx), after) {
-			filled.Fill(&ev, trusting)
-			if !yield(&filled, err) {
-				return
-			}
-		}
-	}
+	notes := &sourceNotes{verifyArchives: cmp.Or(r.options.VerifyArchiveBytes, defaultVerifyArchives), resumed: r.engine.Resumed, to: r.engine}
+	return taken(notes.in(ctx), r.source, after)
 }
 
 func (o Options) check(source Source) error {

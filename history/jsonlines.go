@@ -12,7 +12,6 @@ import (
 	"github.com/hogapi/hogapi/internal/engine"
 	"github.com/hogapi/hogapi/internal/inside"
 	"github.com/hogapi/hogapi/internal/lines"
-	"github.com/hogapi/hogapi/internal/mask"
 	"github.com/hogapi/hogapi/internal/wire"
 )
 
@@ -30,18 +29,51 @@ const longestLine = 1 << 20
 
 type jsonLines struct{ lineFiles }
 
+// Events implements Source for code that looks at the events. An import takes those of parsed.
 func (s *jsonLines) Events(ctx context.Context, after event.Position) iter.Seq2[event.Event, error] {
-	return s.walk(ctx, after, lines.Options{}, func() lineFunc { return newLineParser().events })
+	return func(yield func(event.Event, error) bool) {
+		var made event.Event
+		for ev, err := range s.parsed(ctx, after) {
+			if !yield(*ev.Public(&made), err) {
+				return
+			}
+		}
+	}
 }
 
-// trusts reports whether an import uses the reserved properties that the source's events have noted.
-func trusts(s Source) bool {
-	_, ours := s.(*jsonLines)
-	return ours
+// parsed yields the events of all lines after a position as an engine takes them. Each is valid until the next.
+func (s *jsonLines) parsed(ctx context.Context, after event.Position) iter.Seq2[*engine.Event, error] {
+	return func(yield func(*engine.Event, error) bool) {
+		var ev engine.Event
+		w, p := linesWalk(ctx, lines.Options{}), lineParser{wire.NewLineParser()}
+		w.Take = func(f *lines.File, l lines.Line) bool {
+			p.parse(&ev, l)
+			ev.Position, ev.File, ev.Line = event.Position{Key: f.Name(), Offset: l.End}, f, l.Number
+			return yield(&ev, nil)
+		}
+		if err := s.read(ctx, after, w); err != nil {
+			yield(&engine.Event{}, err)
+		}
+	}
 }
 
-// lineFunc returns the events of a record. They are valid until the next call. An error is fatal.
-type lineFunc func(f *lines.File, l lines.Line) ([]event.Event, error)
+// taken yields the events of a source as an engine takes them: the lines of our own files as they are parsed, all others as
+// their code yields them.
+func taken(ctx context.Context, source Source, after event.Position) iter.Seq2[*engine.Event, error] {
+	if own, ok := source.(*jsonLines); ok {
+		return own.parsed(ctx, after)
+	}
+	return func(yield func(*engine.Event, error) bool) {
+		var ev engine.Event
+		var given event.Event
+		var err error
+		for given, err = range source.Events(ctx, after) {
+			if ev.Fill(&given); !yield(&ev, err) {
+				return
+			}
+		}
+	}
+}
 
 // lineFiles is a source of files of lines, or of other records.
 type lineFiles struct{ *lines.Files }
@@ -54,35 +86,29 @@ func (s lineFiles) fingerprint(at event.Position) lines.Fingerprint {
 	return s.Fingerprint(at.Key, at.Offset)
 }
 
-// walk yields the events of all lines after a position. Each walk has a lineFunc of its own.
-func (s lineFiles) walk(ctx context.Context, after event.Position, o lines.Options, begin func() lineFunc) iter.Seq2[event.Event, error] {
-	return func(yield func(event.Event, error) bool) {
-		o.Layout, o.Longest = lines.Lines, cmp.Or(o.Longest, longestLine)
-		w, notes := lines.Walk{Options: o}, notesOf(ctx)
-		w.Copied = func(name, earlier string) {
-			notes.warn(event.WarningSameContent, fmt.Sprintf("%s begins with the same 64 KiB as %s: if it is a copy, leave it out, since its events get other uuids",
-				mask.Shown(name), mask.Shown(earlier)))
-		}
-		s.walkAs(ctx, after, w, begin(), yield)
-	}
+// linesWalk returns a walk over lines.
+func linesWalk(ctx context.Context, o lines.Options) lines.Walk {
+	o.Layout, o.Longest = lines.Lines, cmp.Or(o.Longest, longestLine)
+	return lines.Walk{Options: o, Copies: notesOf(ctx)}
 }
 
-func (s lineFiles) walkAs(ctx context.Context, after event.Position, w lines.Walk, events lineFunc, yield func(event.Event, error) bool) {
-	notes := notesOf(ctx)
-	w.Verify, w.IsTrial = notes.verifyArchives, notes.isCheck
-	if notes.resumed != nil && !after.IsZero() && after == notes.resumed.State.Position {
-		w.Known = notes.resumed.File
-	}
+// recordReader makes events of records. They are valid until the next call. An error is fatal.
+type recordReader interface {
+	events(f *lines.File, l lines.Line) ([]event.Event, error)
+}
+
+// walk yields the events of all records after a position.
+func (s lineFiles) walk(ctx context.Context, after event.Position, w lines.Walk, r recordReader, yield func(event.Event, error) bool) {
 	w.Take = func(f *lines.File, l lines.Line) bool {
-		made, err := events(f, l)
+		made, err := r.events(f, l)
 		if err != nil {
 			yield(event.Event{}, err)
 			return false
 		}
 		return yieldAt(f, l, made, yield)
 	}
-	if err := s.Read(ctx, after.Key, after.Offset, w); err != nil {
-		yield(event.Event{}, linesError(err, after, notes.resumed))
+	if err := s.read(ctx, after, w); err != nil {
+		yield(event.Event{}, err)
 	}
 }
 
@@ -99,6 +125,19 @@ func yieldAt(f *lines.File, l lines.Line, made []event.Event, yield func(event.E
 	return true
 }
 
+// read gives all records after a position to the walk.
+func (s lineFiles) read(ctx context.Context, after event.Position, w lines.Walk) error {
+	notes := notesOf(ctx)
+	w.Verify, w.IsTrial = notes.verifyArchives, notes.isCheck
+	if notes.resumed != nil && !after.IsZero() && after == notes.resumed.State.Position {
+		w.Known = notes.resumed.File
+	}
+	if err := s.Read(ctx, after.Key, after.Offset, w); err != nil {
+		return linesError(err, after, notes.resumed)
+	}
+	return nil
+}
+
 // linesError returns an error of internal/lines as one of this package.
 func linesError(err error, after event.Position, resumed *engine.Saved) error {
 	switch {
@@ -112,39 +151,35 @@ func linesError(err error, after event.Position, resumed *engine.Saved) error {
 }
 
 // lineParser converts lines to events. It is not safe for concurrent use.
-type lineParser struct {
-	wire *wire.LineParser
-	made [1]event.Event // see events
-}
+type lineParser struct{ wire *wire.LineParser }
 
-func newLineParser() *lineParser {
-	return &lineParser{wire: wire.NewLineParser(engine.CheckCorrected)}
-}
-
-func (p *lineParser) events(_ *lines.File, l lines.Line) ([]event.Event, error) {
-	p.made[0] = p.event(l)
-	return p.made[:], nil
-}
-
-func (p *lineParser) event(l lines.Line) event.Event {
+// parse sets an event to that of a line. It is valid until the next call.
+func (p lineParser) parse(ev *engine.Event, l lines.Line) {
 	if !l.Long {
-		return p.eventOf(l.Text)
+		p.parseText(ev, l.Text)
+		return
 	}
-	ev := event.Bad(event.Position{}, l.Text, fmt.Errorf("the line has %d bytes, and at most %d are read%s", l.Length, longestLine, wire.Hint(l.Text)))
-	ev.UUID, ev.Inside(inside.Key{}).Cut = wire.SalvageUUID(l.Beginning()), l.Cut
-	return ev
+	ev.SetBad(l.Text, fmt.Errorf("the line has %d bytes, and at most %d are read%s", l.Length, longestLine, wire.Hint(l.Text)))
+	ev.UUID, ev.Cut = wire.SalvageUUID(l.Beginning()), l.Cut
 }
 
-// eventOf returns the event of a record, or a bad one. It is valid until the next call.
-func (p *lineParser) eventOf(text []byte) (ev event.Event) {
+func (p lineParser) parseText(ev *engine.Event, text []byte) {
 	f, err := p.wire.Parse(text)
-	if err == nil {
-		ev.Name, ev.DistinctID, ev.Timestamp, ev.UUID = f.Name, f.DistinctID, f.Timestamp, f.UUID
-		ev.RawProperties, ev.Inside(inside.Key{}).Noted = f.RawProperties, f.Noted
-	} else {
-		ev = event.Bad(event.Position{}, text, err)
-		ev.UUID = wire.SalvageUUID(text)
+	if note, isEmpty := p.wire.Reject(); note != nil {
+		err = cmp.Or(engine.CheckCorrected(note, isEmpty), err)
 	}
-	ev.Inside(inside.Key{}).Record = text
-	return ev
+	if err != nil {
+		ev.SetBad(text, err)
+		ev.UUID = wire.SalvageUUID(text)
+		return
+	}
+	*ev = engine.Event{Fields: *f}
+	ev.Record = text
+}
+
+// event returns the event of a line as code of a user sees it.
+func (p lineParser) event(l lines.Line) (made event.Event) {
+	var ev engine.Event
+	p.parse(&ev, l)
+	return *ev.Public(&made)
 }

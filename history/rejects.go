@@ -13,6 +13,7 @@ import (
 	"github.com/hogapi/hogapi/internal/inside"
 	"github.com/hogapi/hogapi/internal/lines"
 	"github.com/hogapi/hogapi/internal/mask"
+	"github.com/hogapi/hogapi/internal/wire"
 )
 
 // RejectFile returns a handler that appends rejects to a file that only this user can read: a JSON object a line, the
@@ -58,29 +59,30 @@ type rejectedRecords struct {
 }
 
 func (s *rejectedRecords) Events(ctx context.Context, after event.Position) iter.Seq2[event.Event, error] {
-	return s.walk(ctx, after, lines.Options{Holes: true, Longest: longestReject}, func() lineFunc {
-		w := &rejectsWalk{parse: s.parse, lines: newLineParser()}
-		return func(_ *lines.File, l lines.Line) ([]event.Event, error) { return w.events(ctx, l), nil }
-	})
+	return func(yield func(event.Event, error) bool) {
+		r := &rejectsWalk{ctx: ctx, parse: s.parse, lines: lineParser{wire.NewLineParser()}}
+		s.walk(ctx, after, linesWalk(ctx, lines.Options{Holes: true, Longest: longestReject}), r, yield)
+	}
 }
 
 type rejectsWalk struct {
+	ctx     context.Context //nolint:containedctx // of one walk
 	parse   func([]byte) ([]event.Event, error)
-	lines   *lineParser
+	lines   lineParser
 	entries engine.Repeats
 }
 
-func (w *rejectsWalk) events(ctx context.Context, l lines.Line) []event.Event {
+func (w *rejectsWalk) events(_ *lines.File, l lines.Line) ([]event.Event, error) {
 	entry := w.entries.Next(l.Text, l.Long)
 	switch l.Text = entry.Text; {
 	case entry.Skip != "":
-		return []event.Event{event.Skip(event.Position{}, entry.Skip)}
+		return []event.Event{event.Skip(event.Position{}, entry.Skip)}, nil
 	case entry.Note == nil:
 		ev := w.lines.event(l)
 		ev.Inside(inside.Key{}).IsFinal = entry.IsFinal
-		return []event.Event{ev}
+		return []event.Event{ev}, nil
 	}
-	made := w.made(ctx, l.Text, entry.Note)
+	made := w.made(w.ctx, l.Text, entry.Note)
 	for i := range made {
 		ev := &made[i]
 		from := ev.Inside(inside.Key{})
@@ -96,7 +98,7 @@ func (w *rejectsWalk) events(ctx context.Context, l lines.Line) []event.Event {
 			}
 		}
 	}
-	return made
+	return made, nil
 }
 
 func (w *rejectsWalk) made(ctx context.Context, text []byte, note *engine.Note) (events []event.Event) {
@@ -108,13 +110,13 @@ func (w *rejectsWalk) made(ctx context.Context, text []byte, note *engine.Note) 
 	case err != nil:
 		return []event.Event{event.Bad(event.Position{}, note.Whole(), err)}
 	case record == nil:
-		ev := w.lines.eventOf(text)
+		ev := w.lines.event(lines.Line{Text: text})
 		ev.Inside(inside.Key{}).IsFinal = note.IsMapped
 		return []event.Event{ev}
 	case w.parse == nil && note.Format != "":
 		return []event.Event{event.Bad(event.Position{}, record, fmt.Errorf("the record is of the format %s: give its Convert to Rejected", mask.Shown(note.Format)))}
 	case w.parse == nil:
-		ev := w.lines.eventOf(record)
+		ev := w.lines.event(lines.Line{Text: record})
 		ev.Inside(inside.Key{}).NeedsMapping = note.IsMapped
 		return []event.Event{ev}
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/hogapi/hogapi/internal/engine"
 	"github.com/hogapi/hogapi/internal/inside"
 	"github.com/hogapi/hogapi/internal/lines"
+	"github.com/hogapi/hogapi/internal/mask"
 	"github.com/hogapi/hogapi/internal/outgoing"
 	"github.com/hogapi/hogapi/internal/pages"
 	"github.com/hogapi/hogapi/internal/wire"
@@ -127,7 +128,12 @@ type sourceNotes struct {
 	isCheck        bool          // nothing is sent
 	verifyArchives int64         // see Options.VerifyArchiveBytes
 	resumed        *engine.Saved // of the run before; may be nil
-	warn           func(w event.Warning, text string)
+	to             warner        // may be nil
+}
+
+// warner counts a warning that is not about a single event.
+type warner interface {
+	Warn(w event.Warning, text string)
 }
 
 type sourceNotesKey struct{}
@@ -136,9 +142,17 @@ func (n *sourceNotes) in(ctx context.Context) context.Context {
 	return context.WithValue(ctx, sourceNotesKey{}, n)
 }
 
-// readOnly returns the context of a read that sends nothing.
-func readOnly(ctx context.Context, warn func(w event.Warning, text string)) context.Context {
-	return (&sourceNotes{isCheck: true, verifyArchives: -1, warn: warn}).in(ctx)
+// Copied implements lines.Copies.
+func (n *sourceNotes) Copied(name, earlier string) {
+	if n.to != nil {
+		n.to.Warn(event.WarningSameContent, fmt.Sprintf("%s begins with the same 64 KiB as %s: if it is a copy, leave it out, since its events get other uuids",
+			mask.Shown(name), mask.Shown(earlier)))
+	}
+}
+
+// readOnly returns the context of a read that sends nothing. The warner may be nil.
+func readOnly(ctx context.Context, to warner) context.Context {
+	return (&sourceNotes{isCheck: true, verifyArchives: -1, to: to}).in(ctx)
 }
 
 const defaultVerifyArchives = 1 << 30
@@ -147,7 +161,7 @@ func notesOf(ctx context.Context) *sourceNotes {
 	if n, ok := ctx.Value(sourceNotesKey{}).(*sourceNotes); ok {
 		return n
 	}
-	return &sourceNotes{verifyArchives: defaultVerifyArchives, warn: func(event.Warning, string) {}}
+	return &sourceNotes{verifyArchives: defaultVerifyArchives}
 }
 
 // Map returns a source that applies a mapping to each event of another source. The mapping returns the
@@ -212,7 +226,6 @@ func (s mapSource) Events(ctx context.Context, after event.Position) iter.Seq2[e
 
 func (s mapSource) mapped(ev event.Event) []event.Event {
 	from := *ev.Inside(inside.Key{})
-	ev.Inside(inside.Key{}).Noted = nil // the mapping may change the properties
 	events, err := s.mapping(ev)
 	if err == nil && len(events) == 0 {
 		err = Skip("left out by the mapping")

@@ -308,14 +308,16 @@ func (s missingSource) Unwrap() Source { return s.source }
 func (s missingSource) Events(ctx context.Context, after event.Position) iter.Seq2[event.Event, error] {
 	return func(yield func(event.Event, error) bool) {
 		rules, _ := VerifyOptions{Gate: s.gate}.rules(s.protocol)
-		events := newDryRun(s.importID, rules, s.source, maphash.MakeSeed())
+		events := newDryRun(s.importID, rules, maphash.MakeSeed())
 		search := verify.NewSearch(s.missing, after)
-		for ev, err := range s.source.Events(ctx, event.Position{}) {
+		var ev event.Event
+		for taken, err := range taken(ctx, s.source, event.Position{}) {
 			if err != nil {
-				yield(ev, err)
+				yield(event.Event{}, err)
 				return
 			}
-			out, _ := events.next(&ev)
+			out, _ := events.Next(taken)
+			ev = *taken.Public(&ev)
 			if out != nil {
 				ev.UUID = out.UUID
 			}

@@ -171,15 +171,15 @@ func (o VerifyOptions) rules(p event.Protocol) (wire.Rules, error) {
 
 // sent yields the events that an import with this receipt has settled, as they were sent.
 func (o VerifyOptions) sent(ctx context.Context, r event.Receipt) iter.Seq2[verify.Event, error] {
-	ctx = readOnly(ctx, func(event.Warning, string) {})
+	ctx = readOnly(ctx, nil)
 	return func(yield func(verify.Event, error) bool) {
 		rules, _ := o.rules(r.Protocol)
-		events := newDryRun(r.ID, rules, o.Source, maphash.MakeSeed())
+		events := newDryRun(r.ID, rules, maphash.MakeSeed())
 		if r.Rejects[event.ReasonNoIdentity] == 0 || r.Last.Key == "" { // an older release may have sent it
-			events.events.AllowKeyless()
+			events.AllowKeyless()
 		}
 		isLast := false
-		for ev, err := range o.Source.Events(ctx, event.Position{}) {
+		for ev, err := range taken(ctx, o.Source, event.Position{}) {
 			if ctx.Err() != nil {
 				err = context.Cause(ctx)
 			} else if isLast && ev.Position != r.Last {
@@ -191,7 +191,7 @@ func (o VerifyOptions) sent(ctx context.Context, r event.Receipt) iter.Seq2[veri
 			}
 			isLast = !r.Last.IsZero() && ev.Position == r.Last
 			var is verify.Event
-			if out, _ := events.next(&ev); out != nil {
+			if out, _ := events.Next(ev); out != nil {
 				is = verify.Event{ID: out.UUID, Name: ev.Name, Time: out.Time, IsHidden: out.Warnings&wire.OwnJobID != 0}
 			}
 			if !yield(is, nil) {

@@ -18,7 +18,7 @@ import (
 // rejected.
 type Event struct {
 	inside.Provenance
-	wire.Fields // Noted only where no code of a user was between the source and this package
+	wire.Fields // Noted only where it is a line of our own files
 
 	Position event.Position // where to resume after its record
 	Origin   event.Position // where its uuid comes from; zero: Position
@@ -26,6 +26,8 @@ type Event struct {
 	Fault    *event.Error   // why it cannot be sent, where that is known already
 
 	IsBad bool // the record made no event
+
+	given *event.Event // that it was filled with; nil: it is a line of our own files
 
 	// Set by Engine.prepare.
 	form
@@ -41,14 +43,10 @@ type form struct {
 	content uint64        // of an event of a Capture without one
 }
 
-// Fill sets the event to one of a source or of a caller. trusting means that it comes straight from a source that
-// notes the reserved properties while it reads: no code of the user ran in between.
-func (ev *Event) Fill(given *event.Event, trusting bool) {
+// Fill sets the event to one of a source or of a caller.
+func (ev *Event) Fill(given *event.Event) {
 	known := given.Inside(inside.Key{})
-	*ev = Event{Provenance: known.Provenance, Fields: wire.FieldsOf(given), Position: given.Position, Origin: given.Origin}
-	if trusting {
-		ev.Noted, _ = known.Noted.(*wire.Reserved)
-	}
+	*ev = Event{Provenance: known.Provenance, Fields: wire.FieldsOf(given), Position: given.Position, Origin: given.Origin, given: given}
 	if known.Bad != nil {
 		ev.IsBad, ev.Record = true, known.Bad.Raw
 		if ev.Skip, _ = given.Skipped(); ev.Skip == "" {
@@ -57,6 +55,34 @@ func (ev *Event) Fill(given *event.Event, trusting bool) {
 	} else if known.NeedsMapping {
 		ev.Fault = &event.Error{Reason: event.ReasonBadRecord, Err: errNeedsMapping}
 	}
+}
+
+// SetBad sets the event to that of a line which cannot be parsed.
+func (ev *Event) SetBad(line []byte, err error) {
+	*ev = Event{IsBad: true, Fault: refusalOf(err)}
+	ev.Record = line
+}
+
+// Public returns the event as code of a user sees it: the one that it was filled with, or else into.
+func (ev *Event) Public(into *event.Event) *event.Event {
+	if ev.given != nil {
+		return ev.given
+	}
+	*into = event.Event{
+		Name: ev.Name, DistinctID: ev.DistinctID, Timestamp: ev.Timestamp, UUID: ev.UUID, RawProperties: ev.RawProperties, Position: ev.Position, Origin: ev.Origin,
+	}
+	known := into.Inside(inside.Key{})
+	known.Provenance = ev.Provenance
+	if ev.IsBad {
+		known.Bad = &inside.BadRecord{Raw: ev.Record, Err: ev.Fault}
+		if ev.Fault.Reason == event.ReasonBadRecord && ev.Fault.Err != nil {
+			known.Bad.Err = ev.Fault.Err
+		}
+		if ev.Cut != nil {
+			known.Record = nil
+		}
+	}
+	return into
 }
 
 // errNeedsMapping rejects a record of an import with a mapping that is now given without one.

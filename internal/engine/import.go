@@ -127,15 +127,15 @@ func (r *reader) readAll(ctx context.Context, source Source) error {
 		return context.Cause(ctx)
 	}
 	if isEmpty {
-		r.e.Warn(ctx, event.WarningNoRecords, NoRecords)
+		r.e.Warn(event.WarningNoRecords, NoRecords)
 	}
 	return r.saveStart(ctx)
 }
 
 // Warn counts and logs a warning that is not about a single event.
-func (e *Engine) Warn(ctx context.Context, name event.Warning, text string) {
+func (e *Engine) Warn(name event.Warning, text string) {
 	e.ledger.Count(string(name), 1)
-	e.Logger.WarnContext(ctx, "hogapi: "+text, "warning", string(name))
+	e.Logger.WarnContext(e.sending, "hogapi: "+text, "warning", string(name))
 }
 
 // saveStart saves the position where this run begins, after the source is open and before anything is sent,

@@ -39,6 +39,8 @@ func (r *DryRun) Next(ev *Event) (out *wire.Encoded, refusal *event.Error) {
 		refusal = r.identity.Check(ev.UUID, origin)
 	}
 	if refusal != nil {
+		refusal = new(*refusal)
+		refusal.Position, refusal.Where = ev.Position, ev.Location()
 		return nil, refusal
 	}
 	r.identity.Assign(out, origin, n)

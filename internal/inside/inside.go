@@ -10,8 +10,7 @@ type Key struct{}
 type Event struct {
 	Provenance
 
-	Bad   *BadRecord // not nil: the record made no event
-	Noted any        // the *wire.Reserved of RawProperties, noted while they were read; nil: they were not
+	Bad *BadRecord // not nil: the record made no event
 }
 
 // BadRecord is a record without an event.

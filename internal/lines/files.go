@@ -104,14 +104,17 @@ func (s *Files) index(name string) (i int, member string) {
 	return -1, ""
 }
 
+// Copies hears of a file that begins with the same 64 KiB as an earlier one.
+type Copies interface{ Copied(name, earlier string) }
+
 // Walk has settings for reading files. The fingerprint and the lead are for the first file.
 type Walk struct {
 	Options
 
-	Lead    *Lead                      // nil: records before the position do not matter
-	IsTrial bool                       // the files will be read again, which pipes cannot be
-	Copied  func(name, earlier string) // called if a file begins with the same 64 KiB as an earlier one
-	Take    func(*File, Line) bool     // receives each record; false ends the walk
+	Lead    Lead                   // nil: records before the position do not matter
+	IsTrial bool                   // the files will be read again, which pipes cannot be
+	Copies  Copies                 // may be nil
+	Take    func(*File, Line) bool // receives each record; false ends the walk
 }
 
 var (
@@ -238,10 +241,10 @@ func (s *Files) readFile(ctx context.Context, i int, after position, w Walk, beg
 }
 
 func (f *File) read(ctx context.Context, offset int64, w Walk, begins map[string]string) (more bool, err error) {
-	if w.Copied != nil {
+	if w.Copies != nil {
 		beginning := f.beginning()
 		if earlier, again := begins[beginning]; again {
-			w.Copied(f.name, earlier)
+			w.Copies.Copied(f.name, earlier)
 		}
 		if beginning != "" {
 			begins[beginning] = f.name

@@ -43,10 +43,14 @@ func zipped(t *testing.T, content string) string {
 }
 
 // collect returns a walk that notes each line as "file@end text".
+type copies struct{ got *[]string }
+
+func (c copies) Copied(name, earlier string) { *c.got = append(*c.got, name+" is "+earlier) }
+
 func collect(got *[]string) lines.Walk {
 	return lines.Walk{
 		Options: lines.Options{Layout: lines.Lines, Longest: 100, Verify: 1 << 20},
-		Copied:  func(name, earlier string) { *got = append(*got, name+" is "+earlier) },
+		Copies:  copies{got},
 		Take: func(f *lines.File, l lines.Line) bool {
 			*got = append(*got, fmt.Sprintf("%s@%d %s", f.Name(), l.End, l.Text))
 			return true

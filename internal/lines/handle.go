@@ -37,8 +37,8 @@ func (Disk) Stat(path string) (fs.FileInfo, error) {
 type handle struct {
 	file   fs.File
 	at     io.ReaderAt // nil if the file can be read only once, from its start
-	shut   func()      // closes the file once; every call returns when that is done
-	forget func() bool // stops watching the context
+	closed sync.Once
+	forget func() bool // stops watching the context; a function, because context.AfterFunc gives no other
 	begun  fs.FileInfo // at opening
 	head   string      // digest of its beginning
 }
@@ -49,7 +49,7 @@ func openHandle(ctx context.Context, fsys fs.FS, path string) (*handle, error) {
 	if err != nil {
 		return nil, err
 	}
-	h := &handle{file: file, shut: sync.OnceFunc(func() { _ = file.Close() })} // only read
+	h := &handle{file: file}
 	h.forget = context.AfterFunc(ctx, h.shut)
 	if err := h.begin(); err != nil {
 		h.close()
@@ -73,6 +73,9 @@ func (h *handle) begin() (err error) {
 	}
 	return err
 }
+
+// shut closes the file once; every call returns when that is done.
+func (h *handle) shut() { h.closed.Do(func() { _ = h.file.Close() }) } // only read
 
 func (h *handle) close() {
 	h.forget()

@@ -12,16 +12,16 @@ import (
 
 // Lead observes the records before the position where reading begins. Each attempt starts with Begin.
 // While Passed is not satisfied, the next attempt starts further back, the last one at the start.
-type Lead struct {
-	Begin  func(*File)
-	Passed func(*File, Line) (enough bool)
+type Lead interface {
+	Begin(f *File)
+	Passed(f *File, l Line) (enough bool)
 }
 
 // firstLead is the number of bytes before the position that the first attempt reads.
 const firstLead = 1 << 20
 
 // skipTo starts the reader at an offset. A text without random access is read up to there.
-func (f *File) skipTo(offset int64, lead *Lead) error {
+func (f *File) skipTo(offset int64, lead Lead) error {
 	if offset == 0 || !f.canSeek() {
 		if err := f.beginAt(0); err != nil {
 			return err
@@ -121,7 +121,7 @@ func (f *File) lineBefore(offset int64) (int64, error) {
 }
 
 // skip reads up to an offset at which a record must begin.
-func (f *File) skip(offset int64, lead *Lead) (enough bool, err error) {
+func (f *File) skip(offset int64, lead Lead) (enough bool, err error) {
 	if lead != nil && offset > 0 {
 		lead.Begin(f)
 	}

@@ -153,33 +153,34 @@ type Watch struct {
 
 type watchKey struct{}
 
+// Watches are called one after another.
+type Watches []Watch
+
 // Watched returns a context for a check with a Watch. The one that ctx has already is called before.
 func Watched(ctx context.Context, w Watch) context.Context {
-	return context.WithValue(ctx, watchKey{}, append(slices.Clone(watches(ctx)), w))
+	return context.WithValue(ctx, watchKey{}, append(slices.Clone(WatchesOf(ctx)), w))
 }
 
-func watches(ctx context.Context) []Watch {
-	list, _ := ctx.Value(watchKey{}).([]Watch)
+// WatchesOf returns the Watches of a context.
+func WatchesOf(ctx context.Context) Watches {
+	list, _ := ctx.Value(watchKey{}).(Watches)
 	return list
 }
 
-// Watcher returns the functions of all Watches of a context as one.
-func Watcher(ctx context.Context) Watch {
-	list := watches(ctx)
-	return Watch{
-		Record: func(record []byte, events []event.Event, err error) {
-			for _, w := range list {
-				if w.Record != nil {
-					w.Record(record, events, err)
-				}
-			}
-		},
-		Event: func(ev *event.Event, isCopy bool) {
-			for _, w := range list {
-				if w.Event != nil {
-					w.Event(ev, isCopy)
-				}
-			}
-		},
+// Record calls each Watch with a record.
+func (list Watches) Record(record []byte, events []event.Event, err error) {
+	for _, w := range list {
+		if w.Record != nil {
+			w.Record(record, events, err)
+		}
+	}
+}
+
+// Event calls each Watch with an event.
+func (list Watches) Event(ev *event.Event, isCopy bool) {
+	for _, w := range list {
+		if w.Event != nil {
+			w.Event(ev, isCopy)
+		}
 	}
 }

@@ -35,25 +35,34 @@ func RunDetached(ctx context.Context, patience time.Duration, f func() error, pa
 	}
 }
 
-// Every calls a function at an interval, one call at a time, and a last time when it is ended.
-func Every(interval time.Duration, f func()) (end func()) {
-	stop, stopped := make(chan struct{}), make(chan struct{})
+// Repetition calls a function at an interval, one call at a time.
+type Repetition struct{ stop, stopped chan struct{} }
+
+// Every begins a Repetition.
+func Every(interval time.Duration, f func()) *Repetition {
+	r := &Repetition{make(chan struct{}), make(chan struct{})}
 	go func() {
-		defer close(stopped)
+		defer close(r.stopped)
 		tick := time.NewTicker(interval)
 		defer tick.Stop()
 		for {
 			select {
 			case <-tick.C:
 				f()
-			case <-stop:
+			case <-r.stop:
 				f()
 				return
 			}
 		}
 	}()
-	return func() {
-		close(stop)
-		<-stopped
+	return r
+}
+
+// End calls the function a last time. A nil Repetition has none.
+func (r *Repetition) End() {
+	if r == nil {
+		return
 	}
+	close(r.stop)
+	<-r.stopped
 }

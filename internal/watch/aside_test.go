@@ -51,9 +51,9 @@ func TestEvery(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		n := 0
-		end := Every(time.Second, func() { n++ })
+		every := Every(time.Second, func() { n++ })
 		time.Sleep(3500 * time.Millisecond)
-		end()
+		every.End()
 		assert.Equal(t, 4, n, "three, and one at the end")
 	})
 }

@@ -25,9 +25,17 @@ func testEncoder(rules wire.Rules) *wire.Encoder {
 	return wiretest.Encoder(rules)
 }
 
-// newParser returns a parser that refuses lines of a reject file.
-func newParser() *wire.LineParser {
-	return wire.NewLineParser(func([]byte, bool) error { return errors.New("a reject") })
+// rejectless is a parser that refuses lines of a reject file.
+type rejectless struct{ *wire.LineParser }
+
+func newParser() rejectless { return rejectless{wire.NewLineParser()} }
+
+func (p rejectless) Parse(text []byte) (*wire.Fields, error) {
+	f, err := p.LineParser.Parse(text)
+	if note, _ := p.Reject(); note != nil {
+		err = errors.New("a reject")
+	}
+	return f, err
 }
 
 func warningsOf(out *wire.Encoded) []event.Warning { return slices.Collect(out.Warnings.All) }

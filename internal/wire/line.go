@@ -17,8 +17,8 @@ import (
 
 // LineParser parses events from JSON lines. It is not safe for concurrent use.
 type LineParser struct {
-	reject  func(note []byte, isEmpty bool) error
 	fields  Fields // see Parse
+	reject  []byte // see Reject
 	line    lineFields
 	visit   jsonb.Visitor // of line, bound once
 	noted   Reserved      // of the current properties
@@ -29,10 +29,9 @@ type LineParser struct {
 	merged  []byte // properties with $set and $set_once
 }
 
-// NewLineParser returns a parser. For each line with "$reject" it calls reject with that value and
-// whether the rest of the line is empty. An error of reject becomes the error of the line.
-func NewLineParser(reject func(note []byte, isEmpty bool) error) *LineParser {
-	p := &LineParser{reject: reject, names: newInterner(1 << 8), ids: newInterner(1 << 14)}
+// NewLineParser returns a parser.
+func NewLineParser() *LineParser {
+	p := &LineParser{names: newInterner(1 << 8), ids: newInterner(1 << 14)}
 	p.visit, p.note = p.line.visit, p.noted.noteRaw
 	return p
 }
@@ -79,9 +78,13 @@ func (l *lineFields) visit(key, value []byte) {
 // Parse reads the event of a line; it is valid until the next call. The error says how to correct
 // the line. It is a *event.Error if it has its own reason.
 func (p *LineParser) Parse(text []byte) (*Fields, error) {
-	p.fields = Fields{}
+	p.fields, p.reject = Fields{}, nil
 	return &p.fields, p.parse(text, &p.fields)
 }
+
+// Reject returns the value of "$reject" in the line that was parsed last, and whether the rest of the line is empty. It
+// comes before any fault of a value, but not before a fault of the line.
+func (p *LineParser) Reject() (note []byte, isEmpty bool) { return p.reject, p.line.isEmpty() }
 
 func (p *LineParser) parse(text []byte, f *Fields) (err error) {
 	p.line = lineFields{}
@@ -97,11 +100,7 @@ func (p *LineParser) parse(text []byte, f *Fields) (err error) {
 		return fmt.Errorf("unknown key %s: want event, distinct_id, timestamp, uuid, properties, "+
 			"$set and $set_once only", l.unknown)
 	}
-	if l.reject != nil {
-		if err := p.reject(l.reject, l.isEmpty()); err != nil {
-			return err
-		}
-	}
+	p.reject = l.reject
 	if f.Name, err = p.text("event", l.event, &p.names); err != nil {
 		return err
 	}

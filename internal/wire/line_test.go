@@ -26,7 +26,7 @@ const (
 
 func TestLines(t *testing.T) {
 	t.Parallel()
-	parser := wire.NewLineParser(func([]byte, bool) error { return nil })
+	parser := wire.NewLineParser()
 	for line, want := range map[string]struct{ name, id, at, properties string }{
 		`{"event":"a","distinct_id":"ann","timestamp":"2024-05-01T12:30:00.123456+02:00","properties":{"n":12345678901234567890.10}}`: {"a", "ann", "2024-05-01T10:30:00.123456Z", `{"n":12345678901234567890.10}`},
 		`{"event":"a","properties":{"distinct_id":"ann"},"timestamp":"2024-05-01T12:30:00Z"}`:                                         {"a", "", "2024-05-01T12:30:00Z", `{"distinct_id":"ann"}`},
@@ -191,7 +191,7 @@ func FuzzLine(f *testing.F) {
 		f.Add([]byte(line))
 	}
 	f.Fuzz(func(t *testing.T, line []byte) {
-		got, err := wire.NewLineParser(func([]byte, bool) error { return nil }).Parse(line)
+		got, err := wire.NewLineParser().Parse(line)
 		if err != nil {
 			checkSalvaged(t, string(line))
 			return
