@@ -368,7 +368,7 @@ func writePage(path string, write func(io.Writer) error) error {
 }
 
 func reportAt(path, command string) shell.Output {
-	return shell.PageAt(path, "hogimport", command, map[string]string{"check": "Check", "verify": "Verification"}[command])
+	return shell.PageAt(path, "hogimport", command, map[string]string{"check": "Check", "plan": "Plan", "verify": "Verification"}[command])
 }
 
 func listAt(path string) shell.Output {

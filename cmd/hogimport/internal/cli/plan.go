@@ -430,6 +430,7 @@ func (p *planner) finish(plan *planFile, look *page.Check, paths []string) error
 	}
 	look.Next = p.steps(plan)
 	if p.report != "" {
+		look.Plan = plan.shown(w.reasons)
 		if err := writePage(p.report, look.Write); err != nil {
 			return err
 		}

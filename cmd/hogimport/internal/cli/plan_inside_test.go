@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/spf13/pflag"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -124,6 +125,28 @@ func FuzzPlan(f *testing.F) {
 		}
 		if now := again.absolutes(); !reflect.DeepEqual(was, now) {
 			t.Fatalf("%+v\nis not\n%+v\nin\n%s", now, was, written)
+		}
+	})
+}
+
+// The table of the README says for each flag of run if it is a key of a plan.
+func TestTheReadmeNamesEachKey(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("../../README.md")
+	require.NoError(t, err)
+	_, table, _ := strings.Cut(string(text), "| Flag of `run` | Key of the plan |")
+	table, stay, _ := strings.Cut(table, "| `--yes`")
+	stay, _, _ = strings.Cut(stay, "\n")
+	run := newRunCommand(&app{})
+	p := &planFile{path: "p.yaml"}
+	run.Flags().VisitAll(func(f *pflag.Flag) {
+		flags := pflag.NewFlagSet("", pflag.ContinueOnError)
+		flags.AddFlag(f)
+		f.Changed = true
+		if err := p.refuseFlags(flags); err != nil {
+			assert.Contains(t, table, "`--"+f.Name+"`")
+		} else {
+			assert.Contains(t, "`--yes`"+stay, "`--"+f.Name+"`")
 		}
 	})
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"strconv"
 	"strings"
 
 	"github.com/hogapi/hogapi"
@@ -11,6 +12,7 @@ import (
 	pages "github.com/hogapi/hogapi/cmd/internal/page"
 	"github.com/hogapi/hogapi/cmd/internal/progress"
 	"github.com/hogapi/hogapi/cmd/internal/shell"
+	"github.com/hogapi/hogapi/event"
 	"github.com/hogapi/hogapi/history"
 )
 
@@ -107,13 +109,25 @@ func (p *planner) decisions(ctx context.Context, look *page.Check) (list []histo
 		return answers
 	}
 	said := func(f pages.Finding) string {
-		return keyed(strings.TrimSpace(f.Title + ". " + f.Text))
+		return strings.ReplaceAll(keyed(strings.TrimSpace(f.Title+". "+f.Text)), " with zone", "")
 	}
 	_, findings := look.Summary()
 	taken := map[string]bool{}
+	if n := look.Report.Warnings[event.WarningUUIDReuse].Count; n > 0 {
+		d := history.PlanDecision{Key: "accept-loss", Problem: page.Predicate(n, "event", "have the uuid of an event with another content") + ": PostHog keeps one of the two, and the other is lost", Answers: answer("yes", "they are lost")}
+		for key, format := range map[string]string{"whole-key": "mixpanel", "fingerprints": "snowplow"} {
+			if p.in.Format == format {
+				d.Key, d.Answers = key, answer("true", "their uuids are made of more of the record, so that all stay", "false", "they are lost")
+			}
+		}
+		if !p.isGiven(d.Key) {
+			add(d)
+		}
+	}
 	for _, f := range findings {
 		isZone := f.Anchor == "zone"
 		switch {
+		case isZone && f.Level != pages.Bad && f.Level != pages.Warn:
 		case isZone && look.Zone != nil && !p.isGiven("zone"):
 			d := history.PlanDecision{Key: "zone", Problem: said(f), Other: "the name of a zone, such as Europe/Berlin"}
 			if best := page.BestZone(look.Zone); best != "" {
@@ -223,6 +237,12 @@ func (p *planner) reasons(plan *planFile, look *page.Check) map[string]string {
 			why[key.Name] = p.old.reasons[key.Name]
 		}
 	}
+	if n := r.Warnings[event.WarningUUIDConflict].Count; n > 0 && p.in.Format == "mixpanel" && why["whole-key"] == "" {
+		why["whole-key"] = "makes uuids of event, time, distinct_id and $insert_id; without it " + page.Predicate(n, "event", "have the uuid of a different event")
+	}
+	if n := look.Surplus(); n > 0 {
+		why["expected.events"] = fmt.Sprintf("would be sent; %s have the uuid of an earlier one, so PostHog stores %s", progress.Number(n), progress.Number(look.Different()))
+	}
 	for key, text := range p.why {
 		if text != "" {
 			why[key] = text
@@ -273,4 +293,42 @@ func (p *planner) steps(plan *planFile) []shell.Step {
 		{Text: "Import. The same command continues after a stop.", Command: "hogimport run " + path + more + yes},
 		{Text: verifyText, Command: "hogimport verify " + path + more},
 	}
+}
+
+// shown returns the plan for its page.
+func (p *planFile) shown(reasons map[string]string) *page.Plan {
+	v := &page.Plan{File: p.path, Import: p.ID, Keyed: keyed}
+	add := func(key, value string) {
+		v.Choices = append(v.Choices, page.PlanChoice{Key: key, Value: value, Why: reasons[key]})
+	}
+	for _, key := range append(p.Choices.Keys(), p.Limits.Keys()...) {
+		switch to := key.To.(type) {
+		case *string:
+			if *to != "" {
+				add(key.Name, *to)
+			}
+		case *bool:
+			if *to || reasons[key.Name] != "" {
+				add(key.Name, strconv.FormatBool(*to))
+			}
+		case *[]string:
+			if len(*to) > 0 {
+				add(key.Name, strings.Join(*to, "\n"))
+			}
+		}
+	}
+	for _, d := range p.Decide {
+		one := page.PlanDecision{Key: d.Key, Problem: d.Problem, Answer: d.Answer, IsOpen: d.IsOpen()}
+		for _, a := range d.Answers {
+			one.Answers = append(one.Answers, page.PlanChoice{Value: a.Answer, Why: a.Effect})
+		}
+		if d.Other != "" {
+			one.Answers = append(one.Answers, page.PlanChoice{Why: "or " + d.Other})
+		}
+		v.Decide = append(v.Decide, one)
+	}
+	for _, f := range p.Files {
+		v.Files = append(v.Files, page.PlanFile{Path: f.Path, Bytes: progress.Bytes(f.Bytes), Records: f.Records, Mark: reasons["files."+(&planText{to: p}).written(f.Path)]})
+	}
+	return v
 }

@@ -48,6 +48,7 @@ type Check struct {
 	At       time.Time
 	Version  string
 	Next     []shell.Step
+	Plan     *Plan // nil: it is the page of a check
 
 	KeepsSet bool  // old events replace the properties of persons
 	Sorts    bool  // the import is to sort them
@@ -120,6 +121,8 @@ type checkView struct {
 	Kept       []counted
 	KeptMore   int
 	Paces      []counted
+
+	Conversions []conversion
 }
 
 // counted is something with its number.
@@ -147,7 +150,7 @@ func (c Check) view() checkView {
 	}
 	v := checkView{
 		Check: c, IDs: ways(r.IDs, converted, idForms), UUIDs: ways(r.UUIDs, converted, uuidOrigins),
-		Doubles: c.places(r.DoubleUUIDs.Examples), Zones: newZones(c.Zone, c.Clock), Overlap: c.overlap(), Paces: paces(r.Good, c.Rate), Web: c.web(),
+		Doubles: c.places(r.DoubleUUIDs.Examples), Zones: newZones(c.Zone, c.Clock), Overlap: c.overlap(), Paces: paces(r.Good, c.Rate), Web: c.web(), Conversions: c.conversions(),
 	}
 	samples := make([]sample, 0, len(r.Days))
 	for _, d := range r.Days {
@@ -183,6 +186,9 @@ func (c Check) view() checkView {
 	v.KeptMore = max(0, len(v.Kept)-maxKept)
 	v.Kept = v.Kept[:min(maxKept, len(v.Kept))]
 	v.Frame = frame("Check", subject(c.Files))
+	if c.Plan != nil {
+		v.Frame = frame("Plan", c.Plan.File)
+	}
 	v.Facts, v.Findings = c.facts(), c.findings(v)
 	v.Verdict = c.verdict(v.Findings)
 	return v

@@ -140,6 +140,11 @@ func (c Check) findings(v checkView) (list []page.Finding) {
 		}
 		add(page.Info, "events", page.Plural(int64(len(empty)), v.Chart.Unit+" has", v.Chart.Unit+"s have")+" no events", text+": is a file missing?")
 	}
+	if c.Plan != nil {
+		for i := range list {
+			list[i].Text = c.Plan.Keyed(list[i].Text)
+		}
+	}
 	slices.SortStableFunc(list, func(a, b page.Finding) int { return rank(b.Level) - rank(a.Level) })
 	return list
 }
@@ -155,6 +160,9 @@ func (c Check) verdict(findings []page.Finding) page.Verdict {
 		number[f.Level]++
 	}
 	so := c.sofar()
+	if c.Plan != nil && c.Plan.Open() > 0 {
+		return page.NewVerdict(page.Bad, page.Plural(c.Plan.Open(), "decision is open", "decisions are open"), "Answer them in "+page.Shown(c.Plan.File)+", below decide. "+so)
+	}
 	switch {
 	case r.Read == 0:
 		return page.NewVerdict(page.Bad, "There is nothing to import", "The files have no records. Is the export complete, and are they the right files?")

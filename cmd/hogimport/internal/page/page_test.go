@@ -337,3 +337,28 @@ func TestTheZoneTestSaysWhatItCounts(t *testing.T) {
 	c.Zone = &mixpanel.ZoneTest{Records: 500, Live: 400, Offsets: map[time.Duration]int64{0: 400}}
 	clitest.Says(t, html(t, c), "Of the 400 live events among 500 records: those that reached Mixpanel within a minute, and were not imported there.")
 }
+
+// The page of a plan shows open decisions first, the choices with their reasons, and what becomes of the values of a record.
+func TestAPageOfAPlan(t *testing.T) {
+	t.Parallel()
+	c := page.Check{Report: formats.CheckReport{Examples: []formats.Conversion{{
+		Before: `{"event":"Buy","properties":{"time":1652825148,"$city":"Berlin","plan":"pro","$insert_id":"i-1"}}`,
+		After:  []string{`{"event":"Buy","timestamp":"2022-05-17T22:05:48Z","uuid":"u","properties":{"$geoip_city_name":"Berlin","plan":"pro"}}`},
+	}}}, Plan: &page.Plan{
+		File: "m.yaml", Keyed: func(text string) string { return strings.ReplaceAll(text, "--zone", "zone") },
+		Choices: []page.PlanChoice{{Key: "format", Value: "mixpanel", Why: "the first <records> look like it"}},
+		Decide:  []page.PlanDecision{{Key: "zone", Problem: "local times", IsOpen: true, Answers: []page.PlanChoice{{Value: "UTC", Why: "as they are"}}}, {Key: "until", Answer: "none"}},
+		Files:   []page.PlanFile{{Path: "a.jsonl", Bytes: "1 KB", Records: 5, Mark: "new"}},
+	}}
+	var b bytes.Buffer
+	require.NoError(t, c.Write(&b))
+	text := b.String()
+	for _, want := range []string{
+		"<title>Plan: 1 decision is open – hogimport</title>", "Answer them in m.yaml, below decide.", `<span class="tag bad">Open</span> <code>zone</code>`, "<code>UTC</code>: as they are",
+		`<span class="tag good">Decided</span> <code>until</code> <b>none</b>`, "the first &lt;records&gt; look like it", `5 records <span class="tag info">new</span>`,
+		"$city → $geoip_city_name", "timestamp, uuid", "$insert_id, time", "2 values",
+	} {
+		assert.Contains(t, text, want)
+	}
+	assert.Less(t, strings.Index(text, `id="conversions"`), strings.Index(text, `id="events"`))
+}
