@@ -10,6 +10,7 @@ import (
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/history"
 	"github.com/hogapi/hogapi/internal/estimate"
+	"github.com/hogapi/hogapi/internal/inside"
 	"github.com/hogapi/hogapi/internal/jsonb"
 	"github.com/hogapi/hogapi/internal/wire"
 )
@@ -62,13 +63,14 @@ const (
 
 func (i *inspector) see(record []byte, events []hogapi.Event, err error) {
 	if i.test != nil {
-		i.test.Add(record)
+		i.examine(record, events)
 	}
 	if err != nil || len(events) == 0 {
 		return
 	}
 	i.seeID(events[0].UUID)
-	i.seeKeys(record)
+	parts := events[0].Inside(inside.Key{}).Parts
+	i.seeKeys(record, parts.RecordOf(record))
 	for n := range events {
 		ev := &events[n]
 		if _, isOut := ev.Skipped(); isOut {
@@ -76,7 +78,7 @@ func (i *inspector) see(record []byte, events []hogapi.Event, err error) {
 		}
 		i.result.IDs[formOf(ev.DistinctID)]++
 		i.result.UUIDs[sourceOf(ev.UUID, record)]++
-		i.seeProperties(ev)
+		i.seeProperties(ev, parts.PropertiesOf(ev.RawProperties))
 	}
 	ev := &events[0]
 	if _, isOut := ev.Skipped(); isOut {
@@ -88,6 +90,19 @@ func (i *inspector) see(record []byte, events []hogapi.Event, err error) {
 		i.names[ev.Name], i.kinds[kind] = true, true
 		i.result.Examples = append(i.result.Examples, conversion(record, events))
 	}
+}
+
+// viewTest is a RecordTest that can look at a record that was read.
+type viewTest interface{ AddView(record *jsonb.View) }
+
+func (i *inspector) examine(record []byte, events []hogapi.Event) {
+	if test, ok := i.test.(viewTest); ok && len(events) > 0 {
+		if view := events[0].Inside(inside.Key{}).Parts.RecordOf(record); view != nil {
+			test.AddView(view)
+			return
+		}
+	}
+	i.test.Add(record)
 }
 
 // seeID notes the id that the vendor gave a record.
@@ -105,12 +120,19 @@ func (i *inspector) seeID(id uuid.UUID) {
 }
 
 // seeKeys notes the keys of a record, and of the objects in it: of a damaged or doubtful one, the keys before the fault.
-func (i *inspector) seeKeys(record []byte) {
+func (i *inspector) seeKeys(record []byte, view *jsonb.View) {
 	if len(i.keys.known) > maxKeys {
 		i.keys, i.ofRecord, i.ofEvent = keyTable[keyUse]{}, nil, nil
 	}
 	i.records++
 	place := 0
+	if view != nil {
+		view.Each(func(key, _ []byte, _ bool) {
+			i.keys.at(&i.ofRecord, place, key).record = i.records
+			place++
+		})
+		return
+	}
 	_ = jsonb.Object(record, func(key, value []byte) {
 		i.keys.at(&i.ofRecord, place, key).record = i.records
 		place++
@@ -130,7 +152,7 @@ func (i *inspector) seeKeys(record []byte) {
 }
 
 // seeProperties counts the properties that are keys of the record too.
-func (i *inspector) seeProperties(ev *hogapi.Event) {
+func (i *inspector) seeProperties(ev *hogapi.Event, view *jsonb.View) {
 	i.events++
 	place := 0
 	note := func(name []byte) {
@@ -153,6 +175,10 @@ func (i *inspector) seeProperties(ev *hogapi.Event) {
 	}
 	for name := range ev.Properties {
 		note([]byte(name))
+	}
+	if view != nil {
+		view.Each(func(key, _ []byte, _ bool) { note(key) })
+		return
 	}
 	_ = jsonb.Object(ev.RawProperties, func(key, _ []byte) { note(key) })
 }

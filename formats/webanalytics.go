@@ -15,6 +15,7 @@ import (
 	"github.com/hogapi/hogapi/event"
 	"github.com/hogapi/hogapi/history"
 	"github.com/hogapi/hogapi/internal/estimate"
+	"github.com/hogapi/hogapi/internal/jsonb"
 )
 
 // WebAnalytics predicts the numbers of PostHog's web analytics for events before they are sent: visitors, views,
@@ -132,12 +133,15 @@ func NewWebAnalytics(options *WebAnalyticsOptions) *WebAnalytics {
 }
 
 // Add counts an event. An event without a time is left out, since PostHog would not take it from an import.
-func (w *WebAnalytics) Add(ev *hogapi.Event) {
+func (w *WebAnalytics) Add(ev *hogapi.Event) { w.add(ev, nil) }
+
+// add is Add, with the view of the properties if they were noted.
+func (w *WebAnalytics) add(ev *hogapi.Event, view *jsonb.View) {
 	if ev.Timestamp.IsZero() || w.failed != nil {
 		return
 	}
 	var p webProperties
-	w.propertiesOf(ev, &p)
+	w.propertiesOf(ev, view, &p)
 	person := ev.DistinctID
 	if person == "" {
 		person = p[fieldPerson].value()

@@ -4,6 +4,8 @@ import (
 	"sync"
 
 	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/internal/inside"
+	"github.com/hogapi/hogapi/internal/jsonb"
 )
 
 // webFeed gives events to a WebAnalytics in a goroutine of its own, so that a check uses a second processor.
@@ -18,7 +20,8 @@ type webFeed struct {
 // webBatch has copies of events: the source may use the room of their properties again.
 type webBatch struct {
 	events []hogapi.Event
-	ends   []int // of the properties of each event, in room
+	views  []jsonb.View // of the properties of each event, where they were noted
+	ends   []int        // of the properties of each event, in room
 	room   []byte
 }
 
@@ -44,8 +47,12 @@ func (f *webFeed) run() {
 		for i := range b.events {
 			ev := &b.events[i]
 			ev.RawProperties = b.room[begin:b.ends[i]]
+			view := &b.views[i]
+			if !view.IsEmpty() {
+				view.Move(ev.RawProperties)
+			}
 			begin = b.ends[i]
-			f.to.Add(ev)
+			f.to.add(ev, view)
 		}
 		f.mu.Unlock()
 		clear(b.events)
@@ -63,6 +70,10 @@ func (f *webFeed) add(ev *hogapi.Event) {
 		return
 	}
 	b := f.batch
+	if len(b.events) == len(b.views) {
+		b.views = append(b.views, jsonb.View{})
+	}
+	ev.Inside(inside.Key{}).Parts.PropertiesOf(ev.RawProperties).CopyTo(&b.views[len(b.events)])
 	b.events = append(b.events, *ev)
 	b.room = append(b.room, ev.RawProperties...)
 	b.ends = append(b.ends, len(b.room))

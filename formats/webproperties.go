@@ -130,7 +130,7 @@ type webProperty struct {
 }
 
 // propertiesOf reads the properties of an event, and counts their types.
-func (w *WebAnalytics) propertiesOf(ev *hogapi.Event, p *webProperties) {
+func (w *WebAnalytics) propertiesOf(ev *hogapi.Event, view *jsonb.View, p *webProperties) {
 	for name, value := range ev.Properties {
 		known, first := w.property(name), firstOf(value)
 		*known.types.of(first)++
@@ -142,7 +142,7 @@ func (w *WebAnalytics) propertiesOf(ev *hogapi.Event, p *webProperties) {
 		return
 	}
 	n := 0
-	_ = jsonb.Object(ev.RawProperties, func(key, value []byte) { // of damaged ones, those before the fault
+	note := func(key, value []byte) {
 		// Most events of a file have the same keys in the same order.
 		if n == len(w.lately) {
 			w.lately = append(w.lately, w.property(string(key)))
@@ -155,7 +155,12 @@ func (w *WebAnalytics) propertiesOf(ev *hogapi.Event, p *webProperties) {
 		if known.field != fieldNone && value[0] != 'n' {
 			p[known.field] = webText{raw: value, isSet: true}
 		}
-	})
+	}
+	if view.IsOf(ev.RawProperties) {
+		view.Each(func(key, value []byte, _ bool) { note(key, value) })
+		return
+	}
+	_ = jsonb.Object(ev.RawProperties, note) // of damaged ones, those before the fault
 }
 
 // property returns the property of a name. If there are too many, it returns one that is not reported.

@@ -77,6 +77,7 @@ func (s *formatSource) ahead(ctx context.Context, w lines.Walk, walk *formatWalk
 			if !yieldAt(r.file, r.line, events, yield) {
 				return
 			}
+			r.made.parts.Free()
 		}
 		clear(b.records)
 		if b.records, b.room = b.records[:0], b.room[:0]; cap(b.room) > maxRoom {

@@ -139,6 +139,7 @@ type formatWalk struct {
 	file    *lines.File // the file that equals counts in
 	equals  records.Equals
 	digests records.Digester
+	parts   *inside.Parts // of the record before
 }
 
 func newFormatWalk(ctx context.Context, format Format) *formatWalk {
@@ -155,7 +156,9 @@ func (w *formatWalk) Passed(f *lines.File, l lines.Line) (enough bool) {
 }
 
 func (w *formatWalk) events(f *lines.File, l lines.Line) ([]event.Event, error) {
+	w.parts.Free()
 	m := w.format.made(f, l, &w.digests)
+	w.parts = m.parts
 	w.see(&m)
 	return w.settle(f, m)
 }
@@ -195,6 +198,7 @@ type made struct {
 	at        time.Time     // of the first one that has a time
 	isSkipped bool          // all are
 	digest    records.Digest
+	parts     *inside.Parts // to be freed when the next record is read
 
 	isRead bool // the format has read the record
 	record []byte
@@ -221,7 +225,13 @@ func (f Format) made(file *lines.File, l lines.Line, digests *records.Digester) 
 			m.isSkipped = false
 		}
 	}
-	if !m.isSkipped {
+	if m.isSkipped {
+		return m
+	}
+	m.parts = m.events[0].Inside(inside.Key{}).Parts
+	if view := m.parts.RecordOf(l.Beginning()); view != nil {
+		m.digest = digests.OfView(view)
+	} else {
 		m.digest = digests.Of(l.Beginning())
 	}
 	return m

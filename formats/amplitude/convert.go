@@ -66,7 +66,7 @@ func (s *converter) Events() ([]hogapi.Event, error) {
 	if hasNoProfile {
 		s.props.Add("$process_person_profile", []byte("false"))
 	}
-	ev.RawProperties = s.props.Finish("amplitude")
+	ev.RawProperties = s.Finish(&s.props, "amplitude")
 	return append([]hogapi.Event{ev}, generated...), nil
 }
 

@@ -12,6 +12,8 @@ import (
 // converter makes events of rows. One goroutine at a time uses it. Its raw values are parts of the
 // row.
 type converter struct {
+	record.Noted
+
 	options   Options
 	visit     jsonb.Visitor // of the row, bound once
 	visitOwn  jsonb.Visitor // of its event_properties, bound once
@@ -40,7 +42,7 @@ func (s *converter) Begin() {
 
 // Read reads a row. It adds the members that keep their names to props.
 func (s *converter) Read(raw []byte) error {
-	twice, err := jsonb.ObjectWithin(raw, s.visit, "event_properties", s.visitOwn)
+	twice, err := s.ReadObject(raw, s.visit, "event_properties", s.visitOwn)
 	switch {
 	case err != nil:
 		return err

@@ -22,6 +22,8 @@ const prefix = "ga4_"
 
 // converter makes events of rows. One goroutine at a time may use it.
 type converter struct {
+	record.Noted
+
 	options Options
 	raw     []byte
 	row     row
@@ -51,7 +53,8 @@ func newConverter(o Options) *converter {
 // Read reads a row.
 func (c *converter) Read(raw []byte) error {
 	c.raw = raw
-	return jsonb.Object(raw, c.visit)
+	_, err := c.ReadObject(raw, c.visit, "", nil)
+	return err
 }
 
 // Events makes the event of the row.
@@ -81,7 +84,7 @@ func (c *converter) Events() ([]hogapi.Event, error) {
 	if err := c.addSession(); err != nil {
 		return nil, err
 	}
-	c.event.RawProperties = c.out.JSON()
+	c.event.RawProperties = c.JSON(&c.out)
 	return []hogapi.Event{c.event}, nil
 }
 

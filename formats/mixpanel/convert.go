@@ -16,6 +16,8 @@ import (
 // converter makes events of records. One goroutine at a time uses it. Its raw values are parts of
 // the record.
 type converter struct {
+	record.Noted
+
 	options    Options
 	visitInner jsonb.Visitor                // of the properties of the record, bound once
 	keepBoth   func(field string, v []byte) // bound once
@@ -45,7 +47,7 @@ func (s *converter) Begin() {
 
 // Read reads a record. It adds the properties that the table does not know to props.
 func (s *converter) Read(raw []byte) error {
-	twice, err := jsonb.ObjectWithin(raw, s.record.Visit, "properties", s.visitInner)
+	twice, err := s.ReadObject(raw, s.record.Visit, "properties", s.visitInner)
 	switch {
 	case err != nil:
 		return err
@@ -170,7 +172,7 @@ func (s *converter) finish(name string, isVisitor bool) []byte {
 			}
 		}
 	}
-	return s.props.Finish("mixpanel")
+	return s.Finish(&s.props, "mixpanel")
 }
 
 // system puts the operating system into PostHog's words, and adds the type of the device.

@@ -62,7 +62,16 @@ func CheckZone(ctx context.Context, pathsOrGlobs ...string) (*ZoneTest, error) {
 
 // Add adds a record. It must not be called by two goroutines at once.
 func (t *ZoneTest) Add(raw []byte) {
-	if t.visit == nil {
+	t.begin()
+	if twice, err := jsonb.ObjectWithin(raw, nil, "properties", t.visit); err == nil && twice == nil {
+		t.add()
+	}
+}
+
+// begin forgets the record before.
+func (t *ZoneTest) begin() {
+	t.Records++
+	if t.fields = (zoneFields{}); t.visit == nil {
 		t.Offsets, t.days = map[time.Duration]int64{}, map[daysOffset]int64{}
 		f := &t.fields
 		t.reader = record.Fields{
@@ -70,11 +79,23 @@ func (t *ZoneTest) Add(raw []byte) {
 		}
 		t.visit = func(key, value []byte) { t.reader.Take(key, value) }
 	}
-	t.Records++
-	t.fields = zoneFields{}
-	if twice, err := jsonb.ObjectWithin(raw, nil, "properties", t.visit); err != nil || twice != nil {
-		return
-	}
+}
+
+// AddView is Add for a record that a Format has read.
+func (t *ZoneTest) AddView(record *jsonb.View) {
+	t.begin()
+	isOwn := false // in the properties
+	record.Each(func(key, value []byte, isInner bool) {
+		if !isInner {
+			isOwn = string(key) == "properties"
+		} else if isOwn {
+			t.visit(key, value)
+		}
+	})
+	t.add()
+}
+
+func (t *ZoneTest) add() {
 	if bytes.HasPrefix(t.fields.distinctID, []byte(`"`+devicePrefix)) {
 		t.Devices++
 	}

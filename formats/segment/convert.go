@@ -22,6 +22,8 @@ const inProperties = "properties."
 
 // converter makes events of calls. One goroutine at a time may use it.
 type converter struct {
+	record.Noted
+
 	options Options
 	call    call
 	visit   jsonb.Visitor // of call, bound once
@@ -60,7 +62,10 @@ func (c *converter) Begin() {
 }
 
 // Read reads a call.
-func (c *converter) Read(raw []byte) error { return jsonb.Object(raw, c.visit) }
+func (c *converter) Read(raw []byte) error {
+	_, err := c.ReadObject(raw, c.visit, "", nil)
+	return err
+}
 
 // ID is the uuid of a call with a messageId, also of a damaged one.
 func (c *converter) ID(bool) uuid.UUID { return uuidOf(c.call.messageID) }
@@ -92,7 +97,7 @@ func (c *converter) Events() ([]hogapi.Event, error) {
 	if err := c.properties(); err != nil {
 		return nil, err
 	}
-	c.event.RawProperties = c.out.JSON()
+	c.event.RawProperties = c.JSON(&c.out.Object)
 	return []hogapi.Event{c.event}, nil
 }
 

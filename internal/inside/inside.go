@@ -1,7 +1,12 @@
 // Package inside has the fields of an event and a reject that only the packages of this module see.
 package inside
 
-import "github.com/hogapi/hogapi/internal/lines"
+import (
+	"sync"
+
+	"github.com/hogapi/hogapi/internal/jsonb"
+	"github.com/hogapi/hogapi/internal/lines"
+)
 
 // Key is the parameter of methods that only packages of this module can call.
 type Key struct{}
@@ -10,7 +15,45 @@ type Key struct{}
 type Event struct {
 	Provenance
 
-	Bad *BadRecord // not nil: the record made no event
+	Bad   *BadRecord // not nil: the record made no event
+	Parts *Parts     // of the first event of a record; nil: not noted. Valid until the next event is asked for
+}
+
+// Parts are the places of the members of a record, and of the properties that a format made of it, as they were found on the
+// way. Each is a view of certain bytes: an event that was changed has others.
+type Parts struct{ Record, Properties jsonb.View }
+
+var parts = sync.Pool{New: func() any { return new(Parts) }}
+
+// NewParts returns Parts that nobody uses.
+func NewParts() *Parts {
+	p, _ := parts.Get().(*Parts)
+	return p
+}
+
+// Free gives the Parts back, which may be nil.
+func (p *Parts) Free() {
+	if p != nil {
+		p.Record.Begin(nil)
+		p.Properties.Begin(nil)
+		parts.Put(p)
+	}
+}
+
+// PropertiesOf returns the view of the properties, or nil if these are others.
+func (p *Parts) PropertiesOf(raw []byte) *jsonb.View {
+	if p == nil || !p.Properties.IsOf(raw) {
+		return nil
+	}
+	return &p.Properties
+}
+
+// RecordOf returns the view of the record, or nil if this is another one.
+func (p *Parts) RecordOf(text []byte) *jsonb.View {
+	if p == nil || !p.Record.IsOf(text) {
+		return nil
+	}
+	return &p.Record
 }
 
 // BadRecord is a record without an event.

@@ -95,14 +95,19 @@ func (s *scanner) sortedMembers(dst []byte, i, depth int) (out []byte, end int, 
 			return dst, i, kind
 		}
 	}
+	return closed(dst, first, members, sorted), i, 0
+}
+
+// closed ends the object with the members from first on.
+func closed(dst []byte, first int, members []stretch, sorted bool) []byte {
 	if len(members) == 0 {
-		return append(dst, '}'), i, 0
+		return append(dst, '}')
 	}
 	if !sorted {
 		dst = reordered(dst, first, members)
 	}
 	dst[len(dst)-1] = '}'
-	return dst, i, 0
+	return dst
 }
 
 // reordered sorts the members, which are the text from first on.

@@ -17,7 +17,19 @@ func Object(raw []byte, visit Visitor) error {
 // ObjectWithin is Object, and calls inner for each member of the object in the member named key, if
 // there is one. If err is nil, within is the result of Object for that inner object.
 func ObjectWithin(raw []byte, visit Visitor, key string, inner Visitor) (within, err error) {
-	w := walker{scanner: scanner{data: raw}, key: key, inner: inner}
+	return ObjectInto(nil, raw, visit, key, inner)
+}
+
+// ObjectInto is ObjectWithin, and without an error makes view the View of the object.
+func ObjectInto(view *View, raw []byte, visit Visitor, key string, inner Visitor) (within, err error) {
+	w := walker{scanner: scanner{data: raw}, key: key, inner: inner, view: view}
+	if view.Begin(nil); view != nil {
+		defer func() {
+			if err == nil {
+				view.text = raw
+			}
+		}()
+	}
 	i := w.space(0)
 	if i >= len(raw) || raw[i] != '{' {
 		return nil, &Error{Kind: KindSyntax, Offset: i}
@@ -45,6 +57,7 @@ type walker struct {
 	key   string // of the member with the inner object
 	inner Visitor
 	twice *Error // a duplicate key of the inner object
+	view  *View  // nil: none
 }
 
 // walk checks the object at i, at a depth, and calls visit for the members before the first
@@ -61,6 +74,11 @@ func (w *walker) walk(i, depth int, visit Visitor) (end int, kind Kind, twice *E
 		if m.escaped {
 			key = appendUnescaped(nil, w.data[i:m.keyEnd])
 		}
+		noted := -1
+		if w.view != nil {
+			noted = len(w.view.spans)
+			w.view.Add(i, m.keyEnd, m.value, m.value)
+		}
 		if m.value < len(w.data) && w.data[m.value] == '"' { // most values are strings: this saves them two calls
 			m.end, _, kind = scanString(w.data, m.value)
 		} else {
@@ -72,6 +90,10 @@ func (w *walker) walk(i, depth int, visit Visitor) (end int, kind Kind, twice *E
 		if twice == nil && !seen.add(key) {
 			twice = &Error{Kind: KindDuplicate, Path: keyStep(string(key)), Offset: i}
 		}
+		if noted >= 0 {
+			s := &w.view.spans[noted]
+			s.end, s.inner, s.isInner, s.isAfter = uint32(m.end), uint32(len(w.view.spans)-noted-1), depth > 1, twice != nil
+		}
 		if twice == nil && visit != nil {
 			visit(key, w.data[m.value:m.end])
 		}
@@ -82,10 +104,15 @@ func (w *walker) walk(i, depth int, visit Visitor) (end int, kind Kind, twice *E
 	return i, 0, twice
 }
 
-// member checks a member's value, and walks the inner object.
+// member checks a member's value, and walks the inner object, or all objects for a view.
 func (w *walker) member(key []byte, i, depth int) (end int, kind Kind) {
-	if i >= len(w.data) || w.data[i] != '{' || depth > 1 || w.inner == nil || string(key) != w.key {
+	isAsked := depth == 1 && w.inner != nil && string(key) == w.key
+	if i >= len(w.data) || w.data[i] != '{' || depth > 1 || w.view == nil && !isAsked {
 		return w.value(i, depth)
+	}
+	if !isAsked {
+		end, kind, _ = w.walk(i, depth+1, nil)
+		return end, kind
 	}
 	if end, kind, w.twice = w.walk(i, depth+1, w.inner); w.twice != nil {
 		w.twice.Offset -= i

@@ -28,6 +28,13 @@ func (d *Digester) Of(record []byte) Digest {
 	return Digest(sum[:16])
 }
 
+// OfView is Of for a record that was read.
+func (d *Digester) OfView(v *jsonb.View) Digest {
+	d.canonical = v.AppendCanonical(d.canonical[:0])
+	sum := sha256.Sum256(d.canonical)
+	return Digest(sum[:16])
+}
+
 // String encodes the digest as 22 letters, digits, - and _.
 func (d Digest) String() string { return base64.RawURLEncoding.EncodeToString(d[:]) }
 

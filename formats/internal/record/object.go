@@ -137,6 +137,14 @@ func (o *Object) Raw() []byte {
 	return o.buf
 }
 
+// note makes a view that of raw, which begins with the members of the object.
+func (o *Object) note(view *jsonb.View, raw []byte) {
+	view.Begin(raw)
+	for _, m := range o.members {
+		view.Add(m.key, m.colon, m.colon+1, m.end)
+	}
+}
+
 // begin adds a key. It returns where the key begins, or false if it is there already.
 func begin[T string | []byte](o *Object, key T) (at member, ok bool) {
 	return o.beginQuoted(func(dst []byte) []byte { return appendText(dst, key) })

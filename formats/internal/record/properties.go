@@ -10,7 +10,8 @@ type Properties struct {
 
 	Policy formats.PersonProperties
 
-	set, once Object // of the person
+	set, once Object   // of the person
+	placed    []member // of both, in the result of WithPerson
 }
 
 // Begin removes all properties.
@@ -61,10 +62,19 @@ func (p *Properties) Finish(vendor string) []byte {
 // WithPerson returns the properties of the event and of its person.
 func (p *Properties) WithPerson() []byte {
 	raw := make([]byte, 0, p.Size()+p.set.Size()+p.once.Size()+len(`,"$set":,"$set_once":`))
-	raw = p.Append(raw)
+	raw, p.placed = p.Append(raw), p.placed[:0]
 	if p.Policy != formats.PersonNone {
-		raw = AppendMember(raw, "$set", &p.set)
-		raw = AppendMember(raw, "$set_once", &p.once)
+		raw = p.appendMember(raw, "$set", &p.set)
+		raw = p.appendMember(raw, "$set_once", &p.once)
+	}
+	return raw
+}
+
+func (p *Properties) appendMember(raw []byte, name string, o *Object) []byte {
+	if raw = AppendMember(raw, name, o); !o.IsEmpty() {
+		end := len(raw) - len("}")
+		colon := end - o.Size() - len(":")
+		p.placed = append(p.placed, member{key: colon - len(name) - len(`""`), colon: colon, end: end})
 	}
 	return raw
 }

@@ -13,6 +13,8 @@ import (
 	"github.com/hogapi/hogapi/formats"
 	"github.com/hogapi/hogapi/history"
 	"github.com/hogapi/hogapi/internal/engine"
+	"github.com/hogapi/hogapi/internal/inside"
+	"github.com/hogapi/hogapi/internal/jsonb"
 )
 
 // Converter makes events of records. One goroutine at a time uses it.
@@ -63,6 +65,9 @@ func AsIs[C Converter](name, options string, fault error, newConverter func() C)
 			}
 			c, _ := pool.Get().(C)
 			defer free(c)
+			if n, notes := any(c).(noting); notes {
+				return n.noted().convert(c, raw)
+			}
 			if err := c.Read(raw); err != nil {
 				return nil, err
 			}
@@ -74,6 +79,60 @@ func AsIs[C Converter](name, options string, fault error, newConverter func() C)
 			return c.ID(c.Read(raw) == nil)
 		},
 	}
+}
+
+// Noted is a part of converters that note where the members of a record and of its properties are, for those who look at both
+// later.
+type Noted struct{ parts *inside.Parts } // nil: nobody asks
+
+type noting interface{ noted() *Noted }
+
+func (n *Noted) noted() *Noted { return n }
+
+func (n *Noted) convert(c Converter, raw []byte) (events []hogapi.Event, err error) {
+	n.parts = inside.NewParts()
+	defer func() {
+		if n.parts != nil {
+			n.parts.Free()
+			n.parts = nil
+		}
+	}()
+	if err := c.Read(raw); err != nil {
+		return nil, err
+	}
+	if events, err = c.Events(); err == nil && len(events) > 0 {
+		events[0].Inside(inside.Key{}).Parts, n.parts = n.parts, nil
+	}
+	return events, err
+}
+
+// ReadObject is jsonb.ObjectWithin for the record.
+func (n *Noted) ReadObject(raw []byte, visit jsonb.Visitor, key string, inner jsonb.Visitor) (within, err error) {
+	if n.parts == nil {
+		return jsonb.ObjectWithin(raw, visit, key, inner)
+	}
+	return jsonb.ObjectInto(&n.parts.Record, raw, visit, key, inner)
+}
+
+// JSON is a copy of the properties of the first event.
+func (n *Noted) JSON(o *Object) []byte {
+	raw := o.JSON()
+	if n.parts != nil {
+		o.note(&n.parts.Properties, raw)
+	}
+	return raw
+}
+
+// Finish is Properties.Finish for the first event.
+func (n *Noted) Finish(p *Properties, vendor string) []byte {
+	raw := p.Finish(vendor)
+	if n.parts != nil {
+		p.note(&n.parts.Properties, raw)
+		for _, place := range p.placed {
+			n.parts.Properties.Add(place.key, place.colon, place.colon+1, place.end)
+		}
+	}
+	return raw
 }
 
 // Options returns the options of the caller, or the zero value for nil.

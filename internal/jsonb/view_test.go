@@ -1,0 +1,73 @@
+package jsonb
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// requireView compares the view of a text with what Object and Canonical say of it.
+func requireView(t *testing.T, v *View, raw []byte) {
+	t.Helper()
+	type member struct {
+		key, value string
+		isInner    bool
+	}
+	var want, got, seen []member
+	note := func(to *[]member, isInner bool) Visitor {
+		return func(key, value []byte) { *to = append(*to, member{string(key), string(value), isInner}) }
+	}
+	err := Object(raw, func(key, value []byte) {
+		note(&want, false)(key, value)
+		if value[0] == '{' {
+			_ = Object(value, note(&want, true))
+		}
+	})
+	wantWithin, wantErr := ObjectWithin(raw, nil, "in", func(_, _ []byte) {})
+	within, gotErr := ObjectInto(v, raw, note(&seen, false), "in", func(_, _ []byte) {})
+	require.Equal(t, wantWithin, within)
+	require.Equal(t, wantErr, gotErr)
+	require.Equal(t, err == nil, v.IsOf(raw))
+	if err != nil {
+		return
+	}
+	v.Each(func(key, value []byte, isInner bool) { note(&got, isInner)(key, value) })
+	require.Equal(t, want, got)
+	canonical, err := Canonical(nil, raw)
+	require.NoError(t, err)
+	require.Equal(t, string(canonical), string(v.AppendCanonical(nil)))
+}
+
+var viewed = []string{
+	`{}`, ` {"a" : 1 , "b":"x" }`, `{"b":{"y":[{"d":1,"c":2}],"x":null},"a":{}}`, `{"\u0061":"\u0062","in":{"k":1,"k":2,"l":3}}`, `{"a":1,"a":2}`,
+	`{"in":{"a":{"b":{"d":1,"c":"\/"}}},"ä":"\u00e4","a!":1,"a":2}`, `{"a":{`, `[]`, ``, `{"a":{"b":tru}}`,
+}
+
+func TestView(t *testing.T) {
+	t.Parallel()
+	v := new(View)
+	for _, text := range viewed {
+		requireView(t, v, []byte(text))
+	}
+	text := []byte(`{"a":1}`)
+	_, err := ObjectInto(v, text, nil, "", nil)
+	require.NoError(t, err)
+	require.False(t, v.IsOf([]byte(`{"a":1}`)), "other bytes")
+	require.False(t, (*View)(nil).IsOf(text))
+	require.True(t, (*View)(nil).IsEmpty())
+	var other View
+	v.CopyTo(&other)
+	other.Move(append([]byte(nil), text...))
+	other.Each(func(key, value []byte, _ bool) { require.Equal(t, "a 1", string(key)+" "+string(value)) })
+}
+
+func FuzzView(f *testing.F) {
+	for _, text := range viewed {
+		f.Add([]byte(text))
+	}
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		v := new(View)
+		requireView(t, v, []byte(`{"x":{"y":1}}`))
+		requireView(t, v, raw)
+	})
+}
