@@ -73,17 +73,7 @@ func (c *Capture) enqueue(ctx context.Context, events []Event, wait bool) error 
 	if err != nil {
 		return err
 	}
-	record := c.engine.Record(len(events), wait)
-	defer record.End()
-	for i := range events {
-		ev := record.Next()
-		ev.Fill(&events[i])
-		ev.Position = position
-		if err := record.Add(ctx); err != nil {
-			return err
-		}
-	}
-	err = record.Admit(ctx)
+	err = c.engine.Enqueue(ctx, events, position, wait)
 	if unfit, ok := errors.AsType[*InputError](err); ok {
 		return refused(opCapture, unfit)
 	}

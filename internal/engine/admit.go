@@ -27,95 +27,77 @@ type admission struct {
 	waiting  []waiting             // for the protocol
 }
 
-// Record is a group of events that are admitted together or not at all.
-type Record struct {
-	e       *Engine
-	wait    bool
-	encoder *wire.Encoder // nil for a record that is all rejects
-	single  [1]Event
-	several []Event // where there are more than one
-	n       int     // added so far
-	held    delivery.Held
-}
-
-// Record begins a record of n events, which are added before it is admitted. Without wait, it is
-// admitted at once or not at all. It must be ended.
-func (e *Engine) Record(n int, wait bool) (r Record) {
-	r.e, r.wait = e, wait
-	if n > 1 {
-		r.several = make([]Event, n)
+// Enqueue takes all events of a record, which share a position, or takes none and returns an error. Without wait, it takes
+// them at once or not at all. A record of the same events as an earlier one has the same uuids.
+func (e *Engine) Enqueue(ctx context.Context, given []event.Event, position event.Position, wait bool) error {
+	var single [1]Event
+	record := single[:min(len(given), 1)]
+	if len(given) > 1 {
+		record = make([]Event, len(given))
 	}
-	return r
-}
-
-func (r *Record) all() []Event {
-	if r.several == nil {
-		return r.single[:r.n]
+	var encoder *wire.Encoder // nil for a record that is all rejects
+	defer func() {
+		if encoder != nil {
+			e.encoders().Put(encoder)
+		}
+	}()
+	var held delivery.Held
+	for i := range record {
+		ev := &record[i]
+		ev.Fill(&given[i])
+		ev.Position = position
+		if !e.prepareForAll(ev) { //nolint:contextcheck // the question to the server is of another life time
+			ev.other = form{}
+			if err := e.prepare(ctx, &encoder, ev, wait); err != nil {
+				return err
+			}
+			if ev.reject != nil && e.Handler == nil {
+				return e.refused(ev.reject)
+			}
+			if ev.encoded != nil {
+				ev.own(e.Seed, len(record) > 1)
+			}
+		}
+		held.Events++
+		held.Bytes += ev.size
 	}
-	return r.several[:r.n]
-}
-
-// Next returns the next event of the record, to be filled in and added.
-func (r *Record) Next() *Event {
-	r.n++
-	return &r.all()[r.n-1]
-}
-
-// Add encodes the event that Next has returned.
-func (r *Record) Add(ctx context.Context) error {
-	e, ev := r.e, &r.all()[r.n-1]
-	if !e.prepareForAll(ev) { //nolint:contextcheck // the question to the server is of another life time
-		ev.other = form{}
-		if err := e.prepare(ctx, &r.encoder, ev, r.wait); err != nil {
-			return err
-		}
-		if ev.reject != nil && e.Handler == nil {
-			return e.notTaken(ev.reject)
-		}
-		if ev.encoded != nil {
-			ev.own(e.Seed, r.several != nil)
-		}
-	}
-	r.held.Events++
-	r.held.Bytes += ev.size
-	return nil
-}
-
-// Admit admits the record. A record of the same events as an earlier one has the same uuids.
-func (r *Record) Admit(ctx context.Context) error {
-	e, all := r.e, r.all()
-	if len(all) == 0 {
+	if len(record) == 0 {
 		return nil
 	}
-	if err := e.acquire(ctx, r.held, delivery.Held{}, r.wait); err != nil {
+	if err := e.acquire(ctx, held, delivery.Held{}, wait); err != nil {
 		return err
 	}
+	return e.admitRecord(record, held)
+}
+
+// admitRecord admits all events of a record, or releases the room that is held for them.
+func (e *Engine) admitRecord(record []Event, held delivery.Held) error {
 	e.admission.Lock()
 	defer e.admission.Unlock()
 	var numbers wire.Numbering
 	isDecided := e.isDecided()
-	for i := range all {
-		if ev := &all[i]; isDecided && ev.other.encoded != nil { // meanwhile
+	for i := range record {
+		if ev := &record[i]; isDecided && ev.other.encoded != nil { // meanwhile
 			unused := 0
 			ev.form, unused = e.choose([2]form{ev.form, ev.other})
 			ev.other, ev.size = form{}, ev.size-unused
 			e.budget.Release(delivery.Held{Bytes: unused})
-			r.held.Bytes -= unused
+			held.Bytes -= unused
 		}
-		e.identify(&all[i], &numbers)
+		e.identify(&record[i], &numbers)
 	}
 	if err := e.whyClosed(); err != nil {
-		e.budget.Release(r.held)
+		e.budget.Release(held)
 		return err
 	}
-	if i := e.admission.firstSplit(all); i >= 0 {
-		e.budget.Release(r.held)
+	if i := e.admission.firstSplit(record); i >= 0 {
+		e.budget.Release(held)
 		e.meter.change(func(m *event.Stats) { m.Refused++ })
-		return &ops.InputError{Field: "events", Value: all[i].from().String(), Want: fmt.Sprintf("all events of a record in one call, "+
+		return &ops.InputError{Field: "events", Value: record[i].from().String(), Want: fmt.Sprintf("all events of a record in one call, "+
 			"or a UUID for each of them: event %d of this Position was taken with other content before, and two events of one uuid would replace each other", i)}
 	}
-	for i := range all {
-		e.admit(&all[i], i == 0, i == len(all)-1)
+	for i := range record {
+		e.admit(&record[i], i == 0, i == len(record)-1)
 	}
 	return nil
 }
@@ -136,13 +118,6 @@ func (a *admission) firstSplit(record []Event) int {
 		}
 	}
 	return -1
-}
-
-// End returns the encoder of the record to the pool.
-func (r *Record) End() {
-	if r.encoder != nil {
-		r.e.encoders().Put(r.encoder)
-	}
 }
 
 // takeOne admits one event of an import.
@@ -279,8 +254,8 @@ func rowName(name string) string {
 	return strings.ToValidUTF8(name, "\uFFFD")
 }
 
-// notTaken counts a record that was not taken, and returns the reason.
-func (e *Engine) notTaken(r *Reject) error {
+// refused counts a record that is refused, and returns the reason.
+func (e *Engine) refused(r *Reject) error {
 	if err := e.whyClosed(); err != nil {
 		return err
 	}

@@ -6,7 +6,6 @@ import (
 	"sync"
 
 	"github.com/hogapi/hogapi/event"
-	"github.com/hogapi/hogapi/internal/ledger"
 	"github.com/hogapi/hogapi/internal/watch"
 )
 
@@ -74,20 +73,12 @@ func (e *Engine) end() {
 	}
 	switch {
 	case len(open) > 0:
-		e.endErr = unsettled(open, e.withFailure(stopped))
+		e.endErr = event.Unsettled(open, e.withFailure(stopped))
 	case ended && e.cancellation(stopped) != nil: // all was settled before
 	default:
 		e.endErr = stopped
 	}
 	e.receipt.Finished = e.endErr == nil
-}
-
-func unsettled(open []ledger.Unsettled, why error) error {
-	list := make([]event.UnsettledEvent, len(open))
-	for i, u := range open {
-		list[i] = event.UnsettledEvent{UUID: u.ID, Position: u.Position, Number: u.Number, Sent: u.Sent}
-	}
-	return event.Unsettled(list, why)
 }
 
 // abandoned returns the stop by a function that did not return after the context of its caller had ended.

@@ -60,7 +60,7 @@ func (l *RejectLimits) Judge(c ledger.Counts) error {
 }
 
 func (l *RejectLimits) judgeShare(c ledger.Counts) error {
-	if l.isOverShare(c) {
+	if l.hasShare() && c.Rejects() >= fewestRejects && float64(c.Rejects()) > l.Share*float64(c.Acknowledged+c.Rejects()) {
 		return l.stop(c, fmt.Sprintf("more than MaxRejectShare (%g)", l.Share))
 	}
 	return nil
@@ -84,10 +84,6 @@ func (l *RejectLimits) JudgeEnd(c ledger.Counts) error {
 		return err
 	}
 	return l.Judge(c)
-}
-
-func (l *RejectLimits) isOverShare(c ledger.Counts) bool {
-	return l.hasShare() && c.Rejects() >= fewestRejects && float64(c.Rejects()) > l.Share*float64(c.Acknowledged+c.Rejects())
 }
 
 func (l *RejectLimits) stop(c ledger.Counts, what string) error {

@@ -15,15 +15,11 @@ import (
 
 // enqueue admits a record.
 func enqueue(p *Engine, wait bool, events ...*Event) error {
-	r := p.Record(len(events), wait)
-	defer r.End()
-	for _, ev := range events {
-		*r.Next() = *ev
-		if err := r.Add(context.Background()); err != nil {
-			return err
-		}
+	given := make([]event.Event, len(events))
+	for i, ev := range events {
+		ev.Public(&given[i])
 	}
-	return r.Admit(context.Background())
+	return p.Enqueue(context.Background(), given, given[0].Position, wait)
 }
 
 // A dryRun gives each event the uuid that an import gives it.

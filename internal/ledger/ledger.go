@@ -413,22 +413,14 @@ func (l *Ledger) Live() Live {
 	}
 }
 
-// Unsettled is an admitted event that is not settled.
-type Unsettled struct {
-	ID       [16]byte
-	Position event.Position
-	Number   int  // in its record, from 0
-	Sent     bool // the service may have it
-}
-
 // Conclude also counts events accepted after a gap, and returns the final state and the unsettled
 // events. A commit after it changes nothing.
-func (l *Ledger) Conclude() (State, []Unsettled) {
+func (l *Ledger) Conclude() (State, []event.UnsettledEvent) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	before := l.books.state(l.position)
 	l.concluded = &before
-	var open []Unsettled
+	var open []event.UnsettledEvent
 	number := 0
 	for seq := l.window.first; seq < l.window.next; seq++ {
 		e := l.window.at(seq)
@@ -437,7 +429,7 @@ func (l *Ledger) Conclude() (State, []Unsettled) {
 			l.compare(e)
 			l.books.count(e, l.details[seq].reason)
 		default:
-			open = append(open, Unsettled{e.id, e.position, number, e.sent})
+			open = append(open, event.UnsettledEvent{UUID: e.id, Position: e.position, Number: number, Sent: e.sent})
 		}
 		if number++; e.ends {
 			number = 0

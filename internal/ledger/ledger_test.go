@@ -113,7 +113,7 @@ func TestConcludeCountsWhatWasAcceptedBehindAGap(t *testing.T) {
 	require.EqualValues(t, 2, state.Totals.Acknowledged)
 	require.EqualValues(t, 1, state.Totals.Skipped)
 	require.EqualValues(t, 2, state.Totals.Warnings["odd"])
-	require.Equal(t, []Unsettled{{id(2), at(2), 0, false}, {id(3), at(3), 1, true}, {id(5), at(5), 0, true}}, open, "a reject that nobody was given is not settled")
+	require.Equal(t, []event.UnsettledEvent{{UUID: id(2), Position: at(2)}, {UUID: id(3), Position: at(3), Number: 1, Sent: true}, {UUID: id(5), Position: at(5), Sent: true}}, open, "a reject that nobody was given is not settled")
 }
 
 func TestReasonsAreBounded(t *testing.T) {
