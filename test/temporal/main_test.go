@@ -24,12 +24,12 @@ func run(m *testing.M) int {
 	// The engine is built with the settings of go vet, so that it is compiled only once. A worker is static.
 	for _, build := range []struct{ module, pkg, to, cgo string }{
 		{".", "./cmd/demo", engineProgram, ""},
-		{"..", "./cmd/hogworker", workerProgram, "CGO_ENABLED=0"},
+		{"../../temporal", "./cmd/hogworker", workerProgram, "CGO_ENABLED=0"},
 		{".", "./cmd/plain", plainProgram, "CGO_ENABLED=0"},
 	} {
 		cmd := exec.Command("go", "build", "-C", build.module, "-o", build.to, build.pkg)
 		cmd.Env = append(os.Environ(), build.cgo)
-		if build.module == ".." {
+		if build.module == "../../temporal" {
 			cmd.Env = append(cmd.Env, "GOWORK=")
 		}
 		if out, err := cmd.CombinedOutput(); err != nil {
