@@ -109,7 +109,7 @@ func parquetOf(lines []byte, codec string) []byte {
 func TestAProjectMoves(t *testing.T) {
 	t.Parallel()
 	alike := []string{
-		`$merge_dangerously: not there`,
+		`$merge_dangerously: missing`,
 		`$pageleave: new $import_lib "web", new $import_lib_version "1.2.3", without $lib, without $lib_version, without distinct_id`, // its own
 		`$pageview: new $import_lib "web", without $lib`,
 		`$pageview: new posthog_cookieless_mode true, without $cookieless_mode, without $distinct_id`,
@@ -134,15 +134,15 @@ func TestAProjectMoves(t *testing.T) {
 		},
 		"S3 Parquet": {
 			"AwsS3", map[string]any{"file_format": "Parquet", "compression": "zstd"}, "rows.parquet.zst",
-			[]string{`half a character: not there`}, []string{"16 good, 2 rejected", "bad_record: 1", "lone surrogate in $el_text"},
+			[]string{`half a character: missing`}, []string{"16 good, 2 rejected", "bad_record: 1", "lone surrogate in $el_text"},
 		},
-		"file download": {"", nil, "", []string{`half a character: not there`}, []string{"16 good, 2 rejected", "bad_record: 1", "lone surrogate in $el_text"}},
+		"file download": {"", nil, "", []string{`half a character: missing`}, []string{"16 good, 2 rejected", "bad_record: 1", "lone surrogate in $el_text"}},
 		"Postgres": {
 			"Postgres", map[string]any{}, "rows.jsonl",
 			[]string{`half a character: $el_text "café "`, `zero: text "ab"`}, []string{"18 records: 17 good, 1 rejected"},
 		},
 		"BigQuery": {
-			"BigQuery", map[string]any{}, "rows.jsonl", []string{`half a character: not there`}, []string{"16 good, 2 rejected", "bad_record: 1", "lone surrogate in $el_text"},
+			"BigQuery", map[string]any{}, "rows.jsonl", []string{`half a character: missing`}, []string{"16 good, 2 rejected", "bad_record: 1", "lone surrogate in $el_text"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
