@@ -68,7 +68,7 @@ const fetchMixpanelExample = `  export MIXPANEL_SERVICE_ACCOUNT=…   # or MIXPA
   export MIXPANEL_SERVICE_ACCOUNT_SECRET=…
   export MIXPANEL_PROJECT_ID=1234567
   hogimport fetch mixpanel --from 2023-01-01 --to 2024-03-31 export
-  hogimport check export/mixpanel-*.json.gz --format mixpanel`
+  hogimport plan export/mixpanel-*.json.gz --write migration.yaml`
 
 func newFetchMixpanelCommand(a *app) *cobra.Command {
 	var (
@@ -118,7 +118,7 @@ downloads such days again.`,
 
 const fetchAmplitudeExample = `  export AMPLITUDE_API_KEY=… AMPLITUDE_SECRET_KEY=…
   hogimport fetch amplitude --from 2023-01-01 --to 2024-03-31 export
-  hogimport check export/amplitude-*.zip --format amplitude`
+  hogimport plan export/amplitude-*.zip --write migration.yaml`
 
 func newFetchAmplitudeCommand(a *app) *cobra.Command {
 	var (
@@ -208,8 +208,7 @@ func (a *app) showFetched(sum fetch.Summary, f *fetchFlags, dir string, read inp
 			sum.Early[0].First, sum.Early[n-1].Last, sum.Final.UTC().Format(time.DateOnly))))
 	}
 	if isAll {
-		fmt.Fprintln(a.Out, "Next:\n"+term.Command("    hogimport check "+shell.Quoted(pattern)+" "+strings.TrimSpace(commandLine(read))+
-			reportAt("check.html", "check").Free(nil)+listAt(leftOutName).Free(nil)))
+		fmt.Fprintln(a.Out, "Next:\n"+term.Command("    hogimport plan "+shell.Quoted(pattern)+" "+strings.TrimSpace(commandLine(read))+planOutput("migration.yaml").Free(nil)))
 	}
 	return nil
 }

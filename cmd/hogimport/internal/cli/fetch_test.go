@@ -63,8 +63,8 @@ func TestFetch(t *testing.T) {
 	args := []string{"fetch", "mixpanel", "--from", "2024-02-28", "--to", "2024-03-01", "export"}
 	r := p.Ends(t, 0, args...)
 	requireNoSecret(t, r)
-	assert.Regexp(t, `^export has 1,500 events in 3 files, \d+\.\d KB\.\nNext:\n    hogimport check export/mixpanel-\*\.json\.gz --format mixpanel --report \\\n`+
-		`      check\.html --left-out left-out\.txt\n$`, r.Stdout)
+	assert.Regexp(t, `^export has 1,500 events in 3 files, \d+\.\d KB\.\nNext:\n    hogimport plan export/mixpanel-\*\.json\.gz --format mixpanel --write \\\n`+
+		`      migration\.yaml\n$`, r.Stdout)
 	clitest.Says(t, r.Stderr, "0 of 3 days, 0 bytes, at 2024-02-28")
 
 	p.Ends(t, 0, args...).Err(t, "3 of 3 days are there already.")

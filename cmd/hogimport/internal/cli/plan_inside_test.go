@@ -91,7 +91,7 @@ func TestAPlanIsWrittenAsItIs(t *testing.T) {
 	require.ErrorContains(t, w.save([]byte("other"), nil), "has changed while the files were read")
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "other.yaml"), []byte("plan: gold\n"), 0o600))
 	w.to.path = filepath.Join(dir, "other.yaml")
-	require.ErrorContains(t, w.save(nil, nil), "is no plan of hogimport")
+	require.ErrorContains(t, w.save(nil, nil), "is not a plan of hogimport")
 }
 
 // A name with brackets is that file, and no pattern for another one.

@@ -153,10 +153,10 @@ func TestAPlanReplacesOnlyAPlan(t *testing.T) {
 	p.Events(t, "events.jsonl", 20, nil)
 	for name, text := range map[string]string{"other.yaml": "services:\n  plan: 1\n", "notes.yaml": "# what we plan\n", "data.yaml": "plan: gold\n"} {
 		p.Write(t, name, text)
-		p.Ends(t, 2, "plan", "events.jsonl", "--write", name).Err(t, name+" is there already, and it is no plan of hogimport")
+		p.Ends(t, 2, "plan", "events.jsonl", "--write", name).Err(t, name+" exists and is not a plan of hogimport")
 		assert.Equal(t, text, p.Read(t, name))
 	}
-	p.Ends(t, 2, "plan", "events.jsonl", "--write", "events.jsonl").Err(t, "events.jsonl is")
+	p.Ends(t, 2, "plan", "events.jsonl", "--write", "events.jsonl").Err(t, "events.jsonl exists and is not a plan of hogimport")
 	p.Ends(t, 0, "plan", "events.jsonl", "--write", "migration.yaml")
 	edit(t, p, "\nformat:", "\nzon: UTC\nformat:")
 	broken := p.Read(t, "migration.yaml")
