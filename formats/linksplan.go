@@ -31,6 +31,8 @@ type LinksPlan struct {
 	mu      sync.Mutex
 	ids     *extsort.Sorter // facts about ids, by their digests
 	lately  map[[factKey]byte]noted
+	persons map[string]stamp        // the ids of events that were added, with a time from which on they tell nothing new
+	key     []byte                  // of persons
 	stands  map[string]*placeholder // ids that stand for no id
 	counted []string                // of them, for the event that is added
 	failed  error
@@ -101,7 +103,7 @@ func NewLinksPlan(options *LinksOptions) (*LinksPlan, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &LinksPlan{options: o, dir: dir, lately: map[[factKey]byte]noted{}, stands: map[string]*placeholder{}, digest: digest}
+	p := &LinksPlan{options: o, dir: dir, lately: map[[factKey]byte]noted{}, persons: map[string]stamp{}, stands: map[string]*placeholder{}, digest: digest}
 	if p.ids, err = dir.sorter("ids", factKey, idsMemory); err != nil {
 		return nil, errors.Join(err, dir.remove())
 	}
@@ -132,6 +134,29 @@ func (p *LinksPlan) Add(ev *hogapi.Event) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	at := stampOf(ev.Timestamp)
+	if p.key = p.key[:0]; ev.Name == wire.EventIdentify || ev.Name == wire.EventAlias {
+		p.note(ev, at)
+		return
+	}
+	for _, id := range append([]string{ev.DistinctID, ev.AnonymousID}, ev.UserIDs...) {
+		p.key = binary.AppendUvarint(p.key, uint64(len(id)))
+		p.key = append(p.key, id...)
+	}
+	if from, known := p.persons[string(p.key)]; known && from.earlier(at) == from {
+		return
+	}
+	const maxKey, maxPersons = 1 << 8, 1 << 13
+	if p.note(ev, at); len(p.counted) > 0 || len(p.key) > maxKey {
+		return
+	}
+	if len(p.persons) >= maxPersons {
+		clear(p.persons)
+	}
+	p.persons[string(p.key)] = at
+}
+
+// note notes the facts that an event tells.
+func (p *LinksPlan) note(ev *hogapi.Event, at stamp) {
 	p.counted = p.counted[:0]
 	hasPerson := p.takesPart(ev.DistinctID, at)
 	var person idDigest

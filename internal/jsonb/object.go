@@ -87,7 +87,7 @@ func (w *walker) walk(i, depth int, visit Visitor) (end int, kind Kind, twice *E
 		if kind != 0 {
 			return m.end, kind, twice
 		}
-		if twice == nil && !seen.add(key) {
+		if twice == nil && !seen.add(w.data, key, i+1, m.escaped) {
 			twice = &Error{Kind: KindDuplicate, Path: keyStep(string(key)), Offset: i}
 		}
 		if noted >= 0 {
@@ -122,24 +122,38 @@ func (w *walker) member(key []byte, i, depth int) (end int, kind Kind) {
 
 // keys is the set of an object's keys: a list for a few keys, a map for more.
 type keys struct {
-	marks [4]uint64 // a key is new if its bit is not set
+	marks [8]uint64 // a key is new if its bit is not set
 	n     int
-	few   [32][]byte
+	few   [64]place
+	odd   []byte // keys that had escapes
 	many  map[string]struct{}
 }
 
-// add returns false if the set already has the key.
-func (k *keys) add(key []byte) bool {
+// place is where a key is: in the object, or else in odd.
+type place struct {
+	from, to uint32
+	isOdd    bool
+}
+
+func (k *keys) text(data []byte, p place) []byte {
+	if p.isOdd {
+		data = k.odd
+	}
+	return data[p.from:p.to]
+}
+
+// add returns false if the set already has the key, which is at an offset of the data unless it had escapes.
+func (k *keys) add(data, key []byte, at int, isOdd bool) bool {
 	if k.many != nil {
 		before := len(k.many)
 		k.many[string(key)] = struct{}{}
 		return len(k.many) > before
 	}
 	h := hash(key)
-	marks, mark := &k.marks[h/64%4], uint64(1)<<(h%64)
+	marks, mark := &k.marks[h/64%8], uint64(1)<<(h%64)
 	if *marks&mark != 0 {
 		for _, other := range k.few[:k.n] {
-			if bytes.Equal(key, other) {
+			if int(other.to-other.from) == len(key) && bytes.Equal(key, k.text(data, other)) {
 				return false
 			}
 		}
@@ -147,12 +161,16 @@ func (k *keys) add(key []byte) bool {
 	if k.n == len(k.few) {
 		k.many = make(map[string]struct{}, 2*len(k.few))
 		for _, other := range k.few {
-			k.many[string(other)] = struct{}{}
+			k.many[string(k.text(data, other))] = struct{}{}
 		}
-		return k.add(key)
+		return k.add(data, key, at, isOdd)
 	}
 	*marks |= mark
-	k.few[k.n] = key
+	if isOdd {
+		at = len(k.odd)
+		k.odd = append(k.odd, key...)
+	}
+	k.few[k.n] = place{uint32(at), uint32(at + len(key)), isOdd}
 	k.n++
 	return true
 }
