@@ -110,7 +110,7 @@ func (o CaptureOptions) resolve(op Op, c *Client) (config engine.Config, err err
 	}
 	limits, room := o.limits()
 	return engine.Config{
-		ID: o.ID, Client: captureClient{c.core, o.OnSettled}, Handler: c.core.rejects(o.Rejects), Gate: o.Gate.rules(wire.ProtocolUnknown, c.core.now),
+		ID: o.ID, Client: captureClient{c.core, o.OnSettled}, Handler: c.core.rejects(o.Rejects), Gate: o.Gate.rules(ProtocolAuto, c.core.now),
 		Stamps: wire.NewStamps(outgoing.Library, outgoing.Version(), o.ID), Seed: maphash.MakeSeed(),
 		Protocol: o.Delivery.Protocol, Encoding: string(cmp.Or(o.Delivery.Compression, CompressionGzip)), NoPreflight: o.Delivery.NoPreflight,
 		Limits: limits, Room: room, Grace: moment, Logger: c.core.logger,
@@ -160,7 +160,7 @@ func (o CaptureOptions) check(op Op, c *core, project string) error {
 		return bad("Rate", strconv.Itoa(o.Rate), "events per second, 0 for the default of 1,000, or RateUnlimited")
 	case o.Rejects != nil && outgoing.IsNil(o.Rejects):
 		return bad("Rejects", "", "a handler, or no value: this one is nil")
-	case d.Protocol != ProtocolAuto && wire.RulesOf(d.Protocol) == wire.ProtocolUnknown:
+	case !slices.Contains([]Protocol{ProtocolAuto, ProtocolV1, ProtocolBatch}, d.Protocol):
 		return bad("Delivery.Protocol", string(d.Protocol), "ProtocolAuto, ProtocolV1 or ProtocolBatch")
 	case !slices.Contains([]Compression{"", CompressionGzip, CompressionZstd, CompressionNone}, d.Compression):
 		return bad("Delivery.Compression", string(d.Compression), "CompressionGzip, CompressionZstd or CompressionNone")
@@ -246,7 +246,7 @@ func (o GateOptions) check(op Op) error {
 	))
 }
 
-func (o GateOptions) rules(p wire.Protocol, now func() time.Time) wire.Rules {
+func (o GateOptions) rules(p Protocol, now func() time.Time) wire.Rules {
 	return wire.Rules{
 		MinAge: o.MinAge, PersonPolicy: wire.PersonPolicy(o.PersonPolicy), StripHeatmaps: o.StripHeatmaps,
 		AllowMergeDangerously: o.AllowMergeDangerously, Protocol: p, Now: now,

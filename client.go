@@ -198,7 +198,7 @@ func init() {
 		}
 		return door{c}, nil
 	}
-	bridge.Rules = func(op Op, gate any, p wire.Protocol, now func() time.Time) (wire.Rules, error) {
+	bridge.Rules = func(op Op, gate any, p Protocol, now func() time.Time) (wire.Rules, error) {
 		o := gate.(GateOptions)
 		return o.rules(p, now), o.check(op)
 	}

@@ -234,12 +234,12 @@ func testEvent() Event {
 // The options reach the gate.
 func TestGateOptions(t *testing.T) {
 	now := func() time.Time { return testTime }
-	got := GateOptions{MinAge: -1, PersonPolicy: PersonPolicyStrip, StripHeatmaps: true, AllowMergeDangerously: true}.rules(wire.ProtocolV1, now)
+	got := GateOptions{MinAge: -1, PersonPolicy: PersonPolicyStrip, StripHeatmaps: true, AllowMergeDangerously: true}.rules(ProtocolV1, now)
 	require.NotNil(t, got.Now)
 	got.Now = nil
 	assert.Equal(t, wire.Rules{
-		MinAge: -1, PersonPolicy: wire.PersonPolicyStrip, StripHeatmaps: true, AllowMergeDangerously: true, Protocol: wire.ProtocolV1,
+		MinAge: -1, PersonPolicy: wire.PersonPolicyStrip, StripHeatmaps: true, AllowMergeDangerously: true, Protocol: ProtocolV1,
 	}, got)
-	assert.Equal(t, wire.PersonPolicySetOnce, GateOptions{PersonPolicy: PersonPolicySetOnce}.rules(0, now).PersonPolicy)
-	assert.Zero(t, GateOptions{}.rules(0, nil))
+	assert.Equal(t, wire.PersonPolicySetOnce, GateOptions{PersonPolicy: PersonPolicySetOnce}.rules(ProtocolAuto, now).PersonPolicy)
+	assert.Zero(t, GateOptions{}.rules(ProtocolAuto, nil))
 }

@@ -65,7 +65,7 @@ func sourceOf(list ...event.Event) Source {
 func TestCheckReportsEachRule(t *testing.T) {
 	t.Parallel()
 	for _, rule := range wiretest.Rules {
-		want := rule.Want[wire.ProtocolUnknown]
+		want := rule.Want[0]
 		if want == (wiretest.Effect{}) {
 			continue
 		}
@@ -97,7 +97,7 @@ func TestAllFaultsAreListed(t *testing.T) {
 	bad.Position = event.Position{Offset: 7}
 	var ev engine.Event
 	ev.Fill(&bad)
-	_, refusal := newDryRun("golden", wire.Rules{Protocol: wire.ProtocolBatch, Now: time.Now}, maphash.MakeSeed()).Next(&ev)
+	_, refusal := newDryRun("golden", wire.Rules{Protocol: event.ProtocolBatch, Now: time.Now}, maphash.MakeSeed()).Next(&ev)
 	require.NotNil(t, refusal)
 	assert.Equal(t, event.ReasonDropped, refusal.Reason)
 	assert.Equal(t, event.Position{Offset: 7}, refusal.Position)
@@ -174,7 +174,7 @@ var (
 )
 
 func testEncoder() *wire.Encoder {
-	gate := wire.NewGate(wire.Rules{Protocol: wire.ProtocolBatch, Now: func() time.Time { return testNow }})
+	gate := wire.NewGate(wire.Rules{Protocol: event.ProtocolBatch, Now: func() time.Time { return testNow }})
 	return wire.NewEncoder(gate, wire.NewStamps(outgoing.Library, outgoing.Version(), "golden"), maphash.MakeSeed())
 }
 

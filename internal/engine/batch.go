@@ -11,7 +11,6 @@ import (
 	"github.com/hogapi/hogapi/internal/delivery"
 	"github.com/hogapi/hogapi/internal/httptry"
 	"github.com/hogapi/hogapi/internal/jsonb"
-	"github.com/hogapi/hogapi/internal/wire"
 )
 
 // BatchPath is the path of the endpoint /batch/.
@@ -22,7 +21,6 @@ const BatchPath = "/batch/"
 type batch struct{ who Sender }
 
 func (batch) Name() event.Protocol                  { return event.ProtocolBatch }
-func (batch) Rules() wire.Protocol                  { return wire.ProtocolBatch }
 func (batch) Encoding(string) string                { return delivery.Gzip } // it knows no other
 func (batch) Path() string                          { return BatchPath }
 func (batch) Header(http.Header, *delivery.Request) {}

@@ -15,13 +15,13 @@ import (
 
 	"github.com/hogapi/hogapi/event"
 	"github.com/hogapi/hogapi/internal/delivery"
-	"github.com/hogapi/hogapi/internal/httptry"
 	"github.com/hogapi/hogapi/internal/ledger"
 )
 
 // bench is a committer. It logs the calls of the committer, as its checkpoint, handler and client.
 type bench struct {
 	*committer
+	Client
 
 	handOver error                // of the next reject
 	save     func() error         // may be nil
@@ -77,13 +77,7 @@ func (b checkpoint) Save(_ context.Context, raw []byte) error {
 	return nil
 }
 
-// The methods of a client and a handler.
-func (b *bench) Key() string                                   { return "" }
-func (b *bench) SDK() string                                   { return "" }
-func (b *bench) Now() time.Time                                { return time.Now() }
-func (b *bench) Post(context.Context, Request) (r httptry.Try) { return r }
-func (b *bench) Tried(string, delivery.Try)                    {}
-func (b *bench) Saved(event.Position, time.Duration)           {}
+func (b *bench) Saved(event.Position, time.Duration) {}
 
 func (b *bench) Settled(_ context.Context, place event.Position) {
 	b.note("settled")

@@ -27,7 +27,7 @@ type negotiation struct {
 
 func newNegotiation(c Config) *negotiation {
 	n := &negotiation{config: c, decided: make(chan struct{})}
-	n.v1.New, n.batch.New = n.encodersBy(wire.ProtocolV1), n.encodersBy(wire.ProtocolBatch)
+	n.v1.New, n.batch.New = n.encodersBy(event.ProtocolV1), n.encodersBy(event.ProtocolBatch)
 	return n
 }
 
@@ -47,14 +47,14 @@ func (n *negotiation) decide(how Endpoint) {
 
 // encoders returns the encoders of the protocol, which is decided.
 func (n *negotiation) encoders() *sync.Pool {
-	if n.endpoint.Rules() == wire.ProtocolV1 {
+	if n.endpoint.Name() == event.ProtocolV1 {
 		return &n.v1
 	}
 	return &n.batch
 }
 
 // encodersBy makes encoders with the gate's rules for a protocol.
-func (n *negotiation) encodersBy(rules wire.Protocol) func() any {
+func (n *negotiation) encodersBy(rules event.Protocol) func() any {
 	gateRules := n.config.Gate
 	gateRules.Protocol = rules
 	gate := wire.NewGate(gateRules)
@@ -106,7 +106,7 @@ func (n *negotiation) choose(forms [2]form) (chosen form, unused int) {
 	if forms[1].encoded == nil {
 		return forms[0], 0
 	}
-	if n.endpoint.Rules() == wire.ProtocolBatch {
+	if n.endpoint.Name() == event.ProtocolBatch {
 		return forms[1], len(forms[0].encoded.Wire)
 	}
 	return forms[0], len(forms[1].encoded.Wire)

@@ -7,13 +7,11 @@ import (
 	"github.com/hogapi/hogapi/event"
 	"github.com/hogapi/hogapi/internal/delivery"
 	"github.com/hogapi/hogapi/internal/httptry"
-	"github.com/hogapi/hogapi/internal/wire"
 )
 
 // Endpoint is one way to send events. It makes requests and judges answers.
 type Endpoint interface {
 	Name() event.Protocol
-	Rules() wire.Protocol // for the gate and the form of events
 	Path() string
 	Encoding(asked string) string                   // of bodies
 	Around(begun time.Time) (prefix, suffix []byte) // of the events in a body

@@ -10,7 +10,6 @@ import (
 
 	"github.com/hogapi/hogapi/event"
 	"github.com/hogapi/hogapi/internal/inside"
-	"github.com/hogapi/hogapi/internal/wire"
 )
 
 // enqueue admits a record.
@@ -36,7 +35,7 @@ func TestRehearsal(t *testing.T) {
 		require.NoError(t, err)
 
 		rules := w.Gate
-		rules.Protocol = wire.ProtocolBatch
+		rules.Protocol = event.ProtocolBatch
 		r := NewDryRun("imp", rules, w.Stamps, w.Seed)
 		var ids []string
 		for _, ev := range events {

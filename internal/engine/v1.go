@@ -24,7 +24,6 @@ const V1Path = "/i/v1/analytics/events"
 type v1 struct{ who Sender }
 
 func (v1) Name() event.Protocol         { return event.ProtocolV1 }
-func (v1) Rules() wire.Protocol         { return wire.ProtocolV1 }
 func (v1) Encoding(asked string) string { return asked }
 func (v1) Path() string                 { return V1Path }
 

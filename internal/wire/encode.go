@@ -124,7 +124,7 @@ func (e *Encoder) properties(f *Fields) (members []byte, refusal *event.Error) {
 	if err == nil && (e.seen.noted || e.seen.hasHeatmap()) {
 		members, err = e.rewrite(f, members)
 	}
-	if err == nil && e.gate.rules.Protocol == ProtocolV1 {
+	if err == nil && e.gate.rules.Protocol == event.ProtocolV1 {
 		members = e.lift(members)
 	}
 	if err != nil {
@@ -195,7 +195,7 @@ func (e *Encoder) assemble(f *Fields, person string, members []byte) ([]byte, *e
 		return nil, jsonRefusal("distinct_id", err)
 	}
 	quoted := b[from:]
-	isV1 := e.gate.rules.Protocol == ProtocolV1
+	isV1 := e.gate.rules.Protocol == event.ProtocolV1
 	if isV1 {
 		b = e.root.append(b)
 	}
@@ -226,7 +226,7 @@ func (e *Encoder) assemble(f *Fields, person string, members []byte) ([]byte, *e
 // appendStamps adds the library's own properties that the event lacks. For capture v1 it omits $lib
 // and $lib_version, which the service takes from a header.
 func (e *Encoder) appendStamps(b []byte) []byte {
-	s, isV1 := e.seen, e.gate.rules.Protocol == ProtocolV1
+	s, isV1 := e.seen, e.gate.rules.Protocol == event.ProtocolV1
 	if len(s.lib)+len(s.version)+len(s.geoip)+len(s.importJob) == 0 && !isV1 {
 		return append(b, e.stamps.all...)
 	}

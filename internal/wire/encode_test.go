@@ -21,7 +21,7 @@ import (
 
 // testEncoder encodes for /batch/.
 func testEncoder(rules wire.Rules) *wire.Encoder {
-	rules.Protocol = wire.ProtocolBatch
+	rules.Protocol = event.ProtocolBatch
 	return wiretest.Encoder(rules)
 }
 

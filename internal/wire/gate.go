@@ -35,21 +35,6 @@ var unlikelyBefore = time.Date(1980, 1, 1, 0, 0, 0, 0, time.UTC)
 
 const wantStored = "a year from 1900 to 2299: the service's storage moves others to the nearest of these"
 
-// Protocol is how an import sends its events. It selects rules of the gate.
-type Protocol uint8
-
-// Protocols.
-const (
-	ProtocolUnknown Protocol = iota // for a check: warns of events that only capture v1 drops or changes
-	ProtocolBatch                   // POST /batch/
-	ProtocolV1                      // capture v1
-)
-
-// RulesOf returns the rules of a protocol. ProtocolAuto has no rules of its own: a check does not ask the server.
-func RulesOf(p event.Protocol) Protocol {
-	return map[event.Protocol]Protocol{event.ProtocolV1: ProtocolV1, event.ProtocolBatch: ProtocolBatch}[p]
-}
-
 // PersonPolicy selects the treatment of person properties.
 type PersonPolicy uint8
 
@@ -66,7 +51,7 @@ type Rules struct {
 	PersonPolicy          PersonPolicy
 	StripHeatmaps         bool
 	AllowMergeDangerously bool
-	Protocol              Protocol
+	Protocol              event.Protocol // selects rules; ProtocolAuto also warns of events that only capture v1 drops or changes
 	Now                   func() time.Time
 }
 
@@ -94,7 +79,7 @@ func (g *Gate) name(s string) *event.Error {
 	case lengthUTF16(s) > MaxName:
 		return refuse(event.ReasonTooLong, "event", s,
 			"at most 200 characters, counted in UTF-16 as the service does: it cuts the rest")
-	case g.rules.Protocol == ProtocolV1:
+	case g.rules.Protocol == event.ProtocolV1:
 		return refuse(event.ReasonTooLong, "event", s, "at most 200 bytes: the service drops the event")
 	}
 	return nil
@@ -114,7 +99,7 @@ func (g *Gate) distinctID(s string) *event.Error {
 	case utf8.RuneCountInString(s) > MaxName:
 		return refuse(event.ReasonTooLong, "distinct_id", s,
 			"at most 200 characters: the service cuts the rest, which merges persons")
-	case g.rules.Protocol == ProtocolV1:
+	case g.rules.Protocol == event.ProtocolV1:
 		return refuse(event.ReasonTooLong, "distinct_id", s, "at most 200 bytes: the service drops the event")
 	}
 	return nil

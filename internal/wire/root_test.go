@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/hogapi/hogapi/event"
 	"github.com/hogapi/hogapi/internal/wire"
 	"github.com/hogapi/hogapi/internal/wire/wiretest"
 )
@@ -40,12 +41,12 @@ func TestEventsOfCaptureV1(t *testing.T) {
 			want := `{"uuid":"461fc531-6209-5996-b1b1-a8aa997a6516","event":"$pageview","timestamp":"2024-02-29T18:29:59.123456789Z",` +
 				`"distinct_id":"user-1",` + c.root + `,"properties":{` + c.kept + `}}`
 			require.True(t, json.Valid([]byte(want)))
-			assert.Equal(t, want, encodedBy(t, wire.ProtocolV1, wire.Rules{}, wiretest.Carrying(c.properties)))
+			assert.Equal(t, want, encodedBy(t, event.ProtocolV1, wire.Rules{}, wiretest.Carrying(c.properties)))
 
 			fields := wiretest.Carrying(c.properties)
 			fields.RawProperties, fields.Properties = nil, map[string]any{}
 			require.NoError(t, json.Unmarshal([]byte(c.properties), &fields.Properties))
-			assert.JSONEq(t, want, encodedBy(t, wire.ProtocolV1, wire.Rules{}, fields), "from a map")
+			assert.JSONEq(t, want, encodedBy(t, event.ProtocolV1, wire.Rules{}, fields), "from a map")
 
 			var ev struct {
 				Event      string
@@ -56,9 +57,9 @@ func TestEventsOfCaptureV1(t *testing.T) {
 			}
 			require.NoError(t, json.Unmarshal(wire.Lower([]byte(want)), &ev))
 			again := wire.Fields{Name: ev.Event, DistinctID: ev.DistinctID, Timestamp: ev.Timestamp, UUID: ev.UUID, RawProperties: ev.Properties}
-			assert.JSONEq(t, want, encodedBy(t, wire.ProtocolV1, wire.Rules{}, again), "as a line of a file, and sent again")
+			assert.JSONEq(t, want, encodedBy(t, event.ProtocolV1, wire.Rules{}, again), "as a line of a file, and sent again")
 		})
 	}
 	fields := wiretest.Event(func(f *wire.Fields) { f.Properties, f.Set = nil, map[string]any{"plan": "pro"} })
-	assert.Contains(t, encodedBy(t, wire.ProtocolV1, wire.Rules{}, fields), `"properties":{`+stamps+`,"$set":{"plan":"pro"}}}`)
+	assert.Contains(t, encodedBy(t, event.ProtocolV1, wire.Rules{}, fields), `"properties":{`+stamps+`,"$set":{"plan":"pro"}}}`)
 }

@@ -16,12 +16,12 @@ import (
 	"github.com/hogapi/hogapi/internal/wire/wiretest"
 )
 
-func ruleEncoder(p wire.Protocol, rules wire.Rules) *wire.Encoder {
+func ruleEncoder(p event.Protocol, rules wire.Rules) *wire.Encoder {
 	rules.Protocol = p
 	return wiretest.Encoder(rules)
 }
 
-func encodedBy(t *testing.T, p wire.Protocol, rules wire.Rules, f wire.Fields) string {
+func encodedBy(t *testing.T, p event.Protocol, rules wire.Rules, f wire.Fields) string {
 	t.Helper()
 	out, refusal := ruleEncoder(p, rules).Encode(&f)
 	require.Nil(t, refusal)
@@ -31,7 +31,7 @@ func encodedBy(t *testing.T, p wire.Protocol, rules wire.Rules, f wire.Fields) s
 func requireEffect(t *testing.T, want wiretest.Effects, o wire.Rules, f wire.Fields) {
 	t.Helper()
 	for p, want := range want {
-		out, refusal := ruleEncoder(wire.Protocol(p), o).Encode(&f)
+		out, refusal := ruleEncoder(wiretest.Protocols[p], o).Encode(&f)
 		if want.Reason != "" {
 			require.NotNil(t, refusal, "protocol %d: %s %s %s", p, f.Name, f.DistinctID, f.RawProperties)
 			assert.Equal(t, want.Reason, refusal.Reason, "%v", refusal)
@@ -48,7 +48,7 @@ func requireEffect(t *testing.T, want wiretest.Effects, o wire.Rules, f wire.Fie
 func requireNoEffect(t *testing.T, never wiretest.Effects, o wire.Rules, f wire.Fields) {
 	t.Helper()
 	for p, never := range never {
-		out, refusal := ruleEncoder(wire.Protocol(p), o).Encode(&f)
+		out, refusal := ruleEncoder(wiretest.Protocols[p], o).Encode(&f)
 		if never.Reason != "" {
 			require.Nil(t, refusal, "protocol %d: %v", p, refusal)
 		} else if refusal == nil && never.Warning != "" {
@@ -62,16 +62,16 @@ var otherTests = map[string]func(*testing.T){
 	"G1": testSentAt, "G2": testTimeStays, "G20": testGroupTypes, "G31": testCanonicalUUID, "G36": testImportIDs,
 	"G41": testYoungEvents,
 	"G13": func(t *testing.T) {
-		allowed := encodedBy(t, wire.ProtocolBatch, wire.Rules{AllowMergeDangerously: true}, wiretest.As("$merge_dangerously", `{"alias":"a"}`))
+		allowed := encodedBy(t, event.ProtocolBatch, wire.Rules{AllowMergeDangerously: true}, wiretest.As("$merge_dangerously", `{"alias":"a"}`))
 		assert.Contains(t, allowed, `"alias":"a"`)
 	},
 	"G40": func(t *testing.T) { // with capture v1 a source's own $lib is kept: see TestEventsOfCaptureV1
-		assert.NotContains(t, encodedBy(t, wire.ProtocolBatch, wire.Rules{}, wiretest.Carrying(`{"$lib":"web"}`)), "$import_lib")
+		assert.NotContains(t, encodedBy(t, event.ProtocolBatch, wire.Rules{}, wiretest.Carrying(`{"$lib":"web"}`)), "$import_lib")
 	},
 	"G26": func(t *testing.T) { // over 200 characters /batch/ cuts it, so both protocols refuse it
 		for p := range 3 {
 			long := wiretest.Event(wiretest.By(strings.Repeat("é", 201)))
-			_, refusal := ruleEncoder(wire.Protocol(p), wire.Rules{}).Encode(&long)
+			_, refusal := ruleEncoder(wiretest.Protocols[p], wire.Rules{}).Encode(&long)
 			require.NotNil(t, refusal)
 			assert.Equal(t, event.ReasonTooLong, refusal.Reason)
 		}
@@ -104,8 +104,8 @@ func TestGateRules(t *testing.T) {
 
 // G1: a record's sent_at is left out, since the service would shift the event's time by it.
 func testSentAt(t *testing.T) {
-	const event = `"event":"e","distinct_id":"ann","timestamp":"2024-05-01T12:30:00Z","properties":{"a":1}`
-	for line, found := range map[string]bool{`{"sent_at":"2024-05-01T12:31:00Z",` + event + `}`: false, `{` + event + `}`: false, `{"offset":5,` + event + `}`: true} {
+	const rest = `"event":"e","distinct_id":"ann","timestamp":"2024-05-01T12:30:00Z","properties":{"a":1}`
+	for line, found := range map[string]bool{`{"sent_at":"2024-05-01T12:31:00Z",` + rest + `}`: false, `{` + rest + `}`: false, `{"offset":5,` + rest + `}`: true} {
 		f, err := newParser().Parse([]byte(line))
 		if found {
 			require.ErrorContains(t, err, "unknown key")
@@ -113,7 +113,7 @@ func testSentAt(t *testing.T) {
 		}
 		require.NoError(t, err)
 		f.UUID = wiretest.Event().UUID
-		sent := encodedBy(t, wire.ProtocolBatch, wire.Rules{}, *f)
+		sent := encodedBy(t, event.ProtocolBatch, wire.Rules{}, *f)
 		assert.NotContains(t, sent, "sent_at")
 		assert.Contains(t, sent, `"timestamp":"2024-05-01T12:30:00Z"`)
 	}
@@ -121,7 +121,7 @@ func testSentAt(t *testing.T) {
 
 // G2: nothing shifts the time of an event.
 func testTimeStays(t *testing.T) {
-	for _, p := range []wire.Protocol{wire.ProtocolBatch, wire.ProtocolUnknown} {
+	for _, p := range []event.Protocol{event.ProtocolBatch, event.ProtocolAuto} {
 		out := encodedBy(t, p, wire.Rules{}, wiretest.Event())
 		assert.NotContains(t, out, "disable_skew_correction")
 		assert.Contains(t, out, `"timestamp":"2024-02-29T18:29:59.123456789Z"`)
@@ -152,7 +152,7 @@ func testYoungEvents(t *testing.T) {
 
 // G20: a project has room for five group types.
 func testGroupTypes(t *testing.T) {
-	e := ruleEncoder(wire.ProtocolBatch, wire.Rules{})
+	e := ruleEncoder(event.ProtocolBatch, wire.Rules{})
 	find := func(f wire.Fields) []event.Warning {
 		out, refusal := e.Encode(&f)
 		require.Nil(t, refusal)
@@ -175,7 +175,7 @@ func testCanonicalUUID(t *testing.T) {
 		f, err := newParser().Parse([]byte(`{"event":"e","distinct_id":"ann","timestamp":"2024-05-01T12:30:00Z","uuid":"` + form + `"}`))
 		require.Equal(t, good, err == nil, form)
 		if good {
-			assert.Contains(t, encodedBy(t, wire.ProtocolBatch, wire.Rules{}, *f), `{"uuid":"461fc531-6209-5996-b1b1-a8aa997a6516"`)
+			assert.Contains(t, encodedBy(t, event.ProtocolBatch, wire.Rules{}, *f), `{"uuid":"461fc531-6209-5996-b1b1-a8aa997a6516"`)
 		}
 	}
 }
@@ -196,7 +196,7 @@ func TestStripHeatmaps(t *testing.T) {
 			require.NoError(t, json.Unmarshal([]byte(properties), &e.Properties))
 		}} {
 			f := wiretest.Event(change)
-			out, refusal := ruleEncoder(wire.ProtocolBatch, o).Encode(&f)
+			out, refusal := ruleEncoder(event.ProtocolBatch, o).Encode(&f)
 			require.Nil(t, refusal)
 			assert.Equal(t, []event.Warning{event.WarningStripHeatmaps}, warningsOf(out))
 			var sent struct{ Properties map[string]any }
@@ -210,12 +210,12 @@ func TestStripHeatmaps(t *testing.T) {
 		}
 	}
 	untouched := wiretest.Carrying(`{"$prev_pageview_pathname":"/a"}`)
-	out, refusal := ruleEncoder(wire.ProtocolBatch, o).Encode(&untouched)
+	out, refusal := ruleEncoder(event.ProtocolBatch, o).Encode(&untouched)
 	require.Nil(t, refusal)
 	assert.Empty(t, warningsOf(out))
 
 	both := wiretest.Carrying(`{"$prev_pageview_pathname":"/a","$current_url":"u","import_prev_pageview_pathname":"/b"}`)
-	_, refusal = ruleEncoder(wire.ProtocolBatch, o).Encode(&both)
+	_, refusal = ruleEncoder(event.ProtocolBatch, o).Encode(&both)
 	require.NotNil(t, refusal, "neither value may be lost")
 	require.ErrorContains(t, refusal, "import_prev_pageview_pathname")
 }

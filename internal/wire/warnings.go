@@ -89,7 +89,7 @@ func (e *Encoder) warnings(f *Fields, person string) (w Warnings) {
 	if f.UUID[6]>>4 == 7 && uuidDrift(f.UUID, f.Timestamp) > maxUUIDDrift {
 		w |= uuidTime
 	}
-	if e.gate.rules.Protocol == ProtocolUnknown && len(person) > MaxName {
+	if e.gate.rules.Protocol == event.ProtocolAuto && len(person) > MaxName {
 		w |= longID
 	}
 	if f.Timestamp.Before(unlikelyBefore) {
@@ -168,7 +168,7 @@ func (e *Encoder) propertyWarnings(f *Fields) (w Warnings) {
 	if len(s.importJob) > 0 && len(ours) > 0 && !bytes.HasSuffix(ours, append([]byte{':'}, s.importJob...)) {
 		w |= OwnJobID
 	}
-	if len(s.lib) > 0 && e.gate.rules.Protocol == ProtocolUnknown {
+	if len(s.lib) > 0 && e.gate.rules.Protocol == event.ProtocolAuto {
 		w |= ownLib
 	}
 	if len(s.groups) > len("{}") && s.groups[0] == '{' {

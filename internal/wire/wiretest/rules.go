@@ -2,13 +2,13 @@ package wiretest
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 	"time"
 
-	"github.com/hogapi/hogapi/event"
-
 	"github.com/google/uuid"
 
+	"github.com/hogapi/hogapi/event"
 	"github.com/hogapi/hogapi/internal/wire"
 )
 
@@ -18,14 +18,17 @@ type Effect struct {
 	Warning event.Warning
 }
 
+// Protocols are the protocols in the order of Effects.
+var Protocols = [3]event.Protocol{event.ProtocolAuto, event.ProtocolBatch, event.ProtocolV1}
+
 // Effects are the effects of a rule by protocol.
-type Effects [3]Effect
+type Effects [len(Protocols)]Effect
 
 func always(e Effect) Effects             { return Effects{e, e, e} }
 func refuses(reason event.Reason) Effects { return always(Effect{Reason: reason}) }
 func warns(warning event.Warning) Effects { return always(Effect{Warning: warning}) }
-func (e Effects) on(p wire.Protocol, of Effect) Effects {
-	e[p] = of
+func (e Effects) on(p event.Protocol, of Effect) Effects {
+	e[slices.Index(Protocols[:], p)] = of
 	return e
 }
 
@@ -163,11 +166,11 @@ var Rules = []Rule{
 		Misses: []wire.Fields{Carrying(`{"$process_person_profile":false}`), Carrying(`{"$cookieless_mode":false}`), Carrying(`{}`)}},
 	{ID: "G25", Want: refuses(event.ReasonCookieless), Hits: append(People("$posthog_cookieless"), Event(By(""), Having(`{"distinct_id":"$posthog_cookieless"}`))),
 		Misses: People("$posthog_cookieless2", "posthog_cookieless")},
-	{ID: "G26", Want: Effects{}.on(wire.ProtocolUnknown, Effect{Warning: "v1_distinct_id_bytes"}).on(wire.ProtocolV1, Effect{Reason: event.ReasonTooLong}),
+	{ID: "G26", Want: Effects{}.on(event.ProtocolAuto, Effect{Warning: "v1_distinct_id_bytes"}).on(event.ProtocolV1, Effect{Reason: event.ReasonTooLong}),
 		Hits: People(strings.Repeat("é", 101), strings.Repeat("𝄞", 200)), Misses: People(strings.Repeat("a", 200), strings.Repeat("é", 100))},
 	{ID: "G27", Want: warns("distinct_id_blanks"), Hits: People(" ann", "ann ", "\tann", "ann\u00a0"), Misses: People("ann", "a nn")},
 	{ID: "G28", Want: refuses(event.ReasonNUL), Hits: People("a\x00b", "\x00a"), Misses: People("a\x01b", "a0b")},
-	{ID: "G29", Want: warns("name_over_200_bytes").on(wire.ProtocolV1, Effect{Reason: event.ReasonTooLong}),
+	{ID: "G29", Want: warns("name_over_200_bytes").on(event.ProtocolV1, Effect{Reason: event.ReasonTooLong}),
 		Hits: []wire.Fields{Event(Named(strings.Repeat("é", 101)))}, Misses: []wire.Fields{Event(Named(strings.Repeat("é", 100))), Event(Named(strings.Repeat("a", 200)))}},
 	{ID: "G30", Want: warns("uuid_time"), Hits: []wire.Fields{Event(v7(Time.Add(73 * time.Hour))), Event(v7(Time.Add(-73 * time.Hour)))},
 		Misses: []wire.Fields{Event(v7(Time.Add(71 * time.Hour))), Event(v7(Time)), Event(func(f *wire.Fields) { f.UUID = uuid.New() })}},
@@ -185,7 +188,7 @@ var Rules = []Rule{
 	{ID: "G39", Want: warns("set_ignored"),
 		Hits:   []wire.Fields{As("$ai_trace", `{"$set":{"a":1}}`), As("$exception", `{"$set_once":{"a":1}}`), Event(Named("$exception"), func(f *wire.Fields) { f.Set = map[string]any{"a": 1} })},
 		Misses: []wire.Fields{As("$ai_trace", `{}`), Carrying(`{"$set":{"a":1}}`)}},
-	{ID: "G40", Want: Effects{}.on(wire.ProtocolUnknown, Effect{Warning: "v1_lib"}), Hits: []wire.Fields{Carrying(`{"$lib":"web"}`)}, Misses: []wire.Fields{Carrying(`{"lib":"web"}`)}},
+	{ID: "G40", Want: Effects{}.on(event.ProtocolAuto, Effect{Warning: "v1_lib"}), Hits: []wire.Fields{Carrying(`{"$lib":"web"}`)}, Misses: []wire.Fields{Carrying(`{"lib":"web"}`)}},
 	{ID: "G41", Want: refuses(event.ReasonNoTimestamp), Hits: []wire.Fields{Event(func(f *wire.Fields) { f.Timestamp = time.Time{} })}, Misses: []wire.Fields{Event()}},
 	{ID: "G42", Want: warns("before_1980"), Hits: []wire.Fields{At("1979-12-31T23:59:59.999Z"), At("1900-01-01T00:00:00Z")}, Misses: []wire.Fields{At("1980-01-01T00:00:00Z")}},
 	{ID: "G43", Want: warns("session_id_not_v7"), Hits: []wire.Fields{Carrying(`{"$session_id":"5f0c2d1e-9c53-4f0a-8be0-c1d700000001"}`), Carrying(`{"$session_id":"00000000-0000-6000-8000-000000000001"}`)},
