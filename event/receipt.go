@@ -1,6 +1,7 @@
 package event
 
 import (
+	"encoding/json"
 	"maps"
 	"slices"
 	"time"
@@ -71,12 +72,24 @@ type DayCount struct {
 	Event        string `json:"event"` // empty for rejects without a name
 	Acknowledged int64  `json:"acknowledged"`
 	Rejected     int64  `json:"rejected"`
-	Unconfirmed  int64  `json:"unsure,omitempty"` // unconfirmed events: they may have arrived
+	Unconfirmed  int64  `json:"unconfirmed,omitempty"` // unconfirmed events: they may have arrived
 
 	// Digest is a digest of the uuids of the acknowledged and unconfirmed events, independent of their order. It
 	// has the number of uuids and two sums of 32-bit numbers: of the hexadecimal digits 17 to 24 of each uuid, and
 	// of its last eight digits. It may be empty in a receipt of another release.
 	Digest string `json:"digest,omitempty"`
+}
+
+// UnmarshalJSON reads the rows of receipts of v0.1.0 too, where unconfirmed events have the key "unsure".
+func (d *DayCount) UnmarshalJSON(b []byte) error {
+	type plain DayCount
+	row := struct {
+		*plain
+		Unsure int64 `json:"unsure"`
+	}{plain: (*plain)(d)}
+	err := json.Unmarshal(b, &row)
+	d.Unconfirmed += row.Unsure
+	return err
 }
 
 // Example is one occurrence of a finding.

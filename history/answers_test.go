@@ -297,3 +297,11 @@ func TestVerifyReadsWhatWasImported(t *testing.T) {
 		require.ErrorIs(t, err, broken)
 	}
 }
+
+// A verification that an earlier version stored is read whole.
+func TestStoredVerificationIsRead(t *testing.T) {
+	var v Verification
+	require.NoError(t, json.Unmarshal([]byte(`{"id":"a","state":"complete","unsure":2,"cells":[{"day":"2026-01-02","event":"e","unsure":1}]}`), &v))
+	require.Equal(t, []int64{2, 1}, []int64{v.Unconfirmed, v.Cells[0].Unconfirmed})
+	require.Equal(t, "a", v.ID)
+}

@@ -73,7 +73,7 @@ type Verification struct {
 	CheckedAt    time.Time         `json:"checked_at"`
 	Looks        int               `json:"looks"`        // over all runs with one Dir
 	Acknowledged int64             `json:"acknowledged"` // by the receipt
-	Unconfirmed  int64             `json:"unsure"`       // by the receipt
+	Unconfirmed  int64             `json:"unconfirmed"`  // by the receipt
 	Seen         int64             `json:"seen"`         // different events in the project, by the import's days and names
 	Copies       int64             `json:"copies"`       // rows: the service merges the copies of an event later
 
@@ -104,12 +104,24 @@ type Verification struct {
 	BudgetLeft *int64 `json:"budget_left,omitempty"` // bytes that the project's queries may read; nil: not known
 }
 
+// UnmarshalJSON reads cells of v0.1.0 too, where unconfirmed events have the key "unsure".
+func (c *VerificationCell) UnmarshalJSON(b []byte) error {
+	type plain VerificationCell
+	cell := struct {
+		*plain
+		Unsure int64 `json:"unsure"`
+	}{plain: (*plain)(c)}
+	err := json.Unmarshal(b, &cell)
+	c.Unconfirmed += cell.Unsure
+	return err
+}
+
 // VerificationCell compares the events of one name in one period.
 type VerificationCell struct {
 	Day          string            `json:"day"` // as [event.DayCount]; days before 1970 are months
 	Event        string            `json:"event"`
 	Acknowledged int64             `json:"acknowledged"`
-	Unconfirmed  int64             `json:"unsure,omitempty"`
+	Unconfirmed  int64             `json:"unconfirmed,omitempty"`
 	Seen         int64             `json:"seen"` // different uuids
 	Copies       int64             `json:"copies"`
 	Missing      int64             `json:"missing,omitempty"`
@@ -241,13 +253,18 @@ func (v Verification) writeCells(b *strings.Builder) {
 	}
 }
 
-// UnmarshalJSON reads the form that json.Marshal has written.
+// UnmarshalJSON reads the form that json.Marshal has written, also that of v0.1.0 with the key "unsure".
 func (v *Verification) UnmarshalJSON(b []byte) error {
 	type plain Verification
 	*v = Verification{}
-	if err := json.Unmarshal(b, (*plain)(v)); err != nil {
+	whole := struct {
+		*plain
+		Unsure int64 `json:"unsure"`
+	}{plain: (*plain)(v)}
+	if err := json.Unmarshal(b, &whole); err != nil {
 		return err
 	}
+	v.Unconfirmed += whole.Unsure
 	if !slices.Contains(verificationStates, v.State) {
 		return &hogapi.InputError{Op: ops.Verify, Field: "state", Value: string(v.State), Want: "the JSON of a Verification of this release"}
 	}
