@@ -152,8 +152,7 @@ func (c *check) next(p *page.Check, paths []string, found settled, failed bool, 
 	args := commandLine(in)
 	if failed {
 		text := "Correct the files, or the options that say how they are read. Then check again."
-		lacksZone := func(e event.Example) bool { return strings.Contains(e.Text, "has no offset: give --zone") }
-		if isLocal && in.Zone == "" || slices.ContainsFunc(p.Report.Reasons[event.ReasonBadRecord].Examples, lacksZone) {
+		if isLocal && in.Zone == "" || lacksZone(&p.Report) {
 			text, args = "Say in which zone the times are, such as UTC or US/Pacific. Then check again.", args+" --zone ZONE"
 		}
 		return []shell.Step{{
@@ -195,6 +194,11 @@ func (c *check) next(p *page.Check, paths []string, found settled, failed bool, 
 			Command: c.verifyCommand(in.folderOf(paths)),
 		},
 	}
+}
+
+// lacksZone reports whether records were rejected because their times have no zone.
+func lacksZone(r *formats.CheckReport) bool {
+	return slices.ContainsFunc(r.Reasons[event.ReasonBadRecord].Examples, func(e event.Example) bool { return strings.Contains(e.Text, "has no offset: give --zone") })
 }
 
 const verifyText = "Verify that all events have arrived: right after the import, and again in a few hours if it says that " +

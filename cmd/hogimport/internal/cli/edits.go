@@ -153,6 +153,18 @@ func (e entries) Set(value string) error {
 // Type implements pflag.Value.
 func (entries) Type() string { return "stringArray" }
 
+// Append, Replace and GetSlice implement pflag.SliceValue, so that a command can be printed again.
+func (e entries) Append(value string) error { return e.Set(value) }
+
+// Replace takes other entries.
+func (e entries) Replace(values []string) error {
+	*e.list = values
+	return nil
+}
+
+// GetSlice returns the entries.
+func (e entries) GetSlice() []string { return *e.list }
+
 // entryFiles is a flag with files of entries.
 type entryFiles struct {
 	paths []string

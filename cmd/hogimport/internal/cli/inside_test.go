@@ -744,4 +744,11 @@ func TestFixTakesEachOfItsFlags(t *testing.T) {
 		in.correct(&r.input, cmd.Flags())
 		assert.Equal(t, "--"+key.Name, (&input{}).differences(&in))
 	}
+	// They are printed as they can be typed again, each entry of a list by itself.
+	cmd, in := &cobra.Command{}, input{}
+	in.bind(cmd)
+	for _, flag := range [][2]string{{"map", "time=when|unix"}, {"map", "event=action"}, {"drop", "a b"}} {
+		require.NoError(t, cmd.Flags().Set(flag[0], flag[1]))
+	}
+	assert.Equal(t, " --map 'time=when|unix' --map event=action --drop 'a b'", corrections(cmd.Flags()))
 }

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"maps"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -11,6 +12,11 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/cmd/hogimport/internal/page"
+	"github.com/hogapi/hogapi/event"
+	"github.com/hogapi/hogapi/formats"
+	"github.com/hogapi/hogapi/formats/mixpanel"
 	"github.com/hogapi/hogapi/history"
 )
 
@@ -69,10 +75,7 @@ func TestAPlanIsWrittenAsItIs(t *testing.T) {
 		"": {"# first"}, "plan": {"# at plan"}, "project": {"# at project"}, "files": {"# at files"}, "files.export/2024-01.jsonl": {"# at a file", "# and more"}, "map": {"# at map"},
 		"zone": {"# at zone"}, "decide.zone": {"# at a decision"}, "expected": {"# at expected"}, endOfPlan: {"# last"},
 	}
-	kept := map[string][]string{}
-	for key, lines := range notes {
-		kept[key] = lines
-	}
+	kept := maps.Clone(notes)
 	w := &planText{to: &planFile{path: path, Plan: fullPlan(dir), notes: kept}, head: []string{"A plan"}, reasons: map[string]string{
 		"zone": "a reason", "map": strings.Repeat("a long reason with\nlines ", 20), "files": "2 files", "expected.months": "in UTC", "files.export/2024-01.jsonl": "new",
 	}}
@@ -149,4 +152,60 @@ func TestTheReadmeNamesEachKey(t *testing.T) {
 			assert.Contains(t, "`--yes`"+stay, "`--"+f.Name+"`")
 		}
 	})
+}
+
+// What only a person can know is asked, once: an answer that was given stays, and a problem that is gone asks nothing.
+func TestWhatAPlanAsks(t *testing.T) {
+	t.Parallel()
+	warned := func(name hogapi.Warning, n int64) formats.CheckReport {
+		r := formats.CheckReport{}
+		r.Good, r.Read, r.Warnings = 10, 10, map[hogapi.Warning]history.CheckFinding{name: {Count: n}}
+		return r
+	}
+	good := formats.CheckReport{CheckReport: history.CheckReport{Good: 10, Read: 10}}
+	held, joined := good, good
+	held.Days = []history.CheckCount{{Day: "2024-01-01", Event: "a", Events: 10}}
+	held.Held, held.CutFrom = []formats.HeldDay{{Day: "2024-01-01", Project: 7, Files: 10}}, "2024-01-01"
+	joined.Links = &formats.LinksReport{Persons: 1, IDs: 2000, Largest: []formats.LinkedPerson{{ID: "null", IDs: 2000}}}
+	for name, tt := range map[string]struct {
+		format  string
+		look    page.Check
+		key     string
+		answers []string
+	}{
+		"nothing":            {"mixpanel", page.Check{Report: good}, "", nil},
+		"too many rejects":   {"jsonl", page.Check{Report: formats.CheckReport{CheckReport: history.CheckReport{Good: 90, Rejected: 10}}, Problem: "too much"}, "max-rejects", []string{"11%"}},
+		"lost events":        {"mixpanel", page.Check{Report: warned(event.WarningUUIDReuse, 2)}, "whole-key", []string{"true", "false"}},
+		"lost events, robot": {"snowplow", page.Check{Report: warned(event.WarningUUIDReuse, 2)}, "fingerprints", []string{"true", "false"}},
+		"lost events, other": {"jsonl", page.Check{Report: warned(event.WarningUUIDReuse, 2)}, "accept-loss", []string{"yes"}},
+		"the project's own":  {"jsonl", page.Check{Report: held, Project: "1"}, "until", []string{"2024-01-01", "none"}},
+		"one large person":   {"segment", page.Check{Report: joined, MaxIDs: 1000}, "max-ids", []string{"none"}},
+		"no zone":            {"mixpanel", page.Check{Report: good, Zone: new(mixpanel.ZoneTest)}, "zone", []string{"UTC"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := &planner{check: check{app: &app{}, flags: pflag.NewFlagSet("", pflag.ContinueOnError)}}
+			p.in.Format = tt.format
+			asked := p.decisions(&tt.look)
+			if tt.key == "" {
+				assert.Empty(t, asked)
+				return
+			}
+			require.Len(t, asked, 1, "%+v", asked)
+			assert.Equal(t, tt.key, asked[0].Key)
+			assert.NotContains(t, asked[0].Problem, "--")
+			var answers []string
+			for _, a := range asked[0].Answers {
+				answers = append(answers, a.Answer)
+			}
+			assert.Equal(t, tt.answers, answers)
+			require.True(t, asked[0].IsOpen())
+
+			asked[0].Answer = answers[0]
+			p.old = &planFile{Plan: history.Plan{Decide: asked}}
+			again := p.decisions(&tt.look)
+			require.Len(t, again, 1)
+			assert.False(t, again[0].IsOpen(), "the answer stays")
+		})
+	}
 }

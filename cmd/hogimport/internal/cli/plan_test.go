@@ -311,3 +311,34 @@ func TestATrialOfAPlan(t *testing.T) {
 	p.Ends(t, 2, "trial", "migration.yaml", "--project-key", "@test.key", "--yes").Err(t, "migration.yaml is stale")
 	assert.Equal(t, sent, server.Ledger().Len())
 }
+
+// Where the files alone do not suffice, the next command is ready to be typed, and nothing is written.
+func TestFilesThatNeedMoreForAPlan(t *testing.T) {
+	t.Parallel()
+	_, p := clitest.Serve(t)
+	p.Write(t, "actions.csv", "action,user,when\nclick,u1,2024-05-01 12:00:00\n")
+	p.Write(t, "empty.jsonl", "")
+	p.Write(t, "x.bin", "x")
+	flags := []string{"--map", "event=action", "--map", "person=user", "--map", "time=when", "--write", "migration.yaml"}
+	p.Ends(t, 2, "plan", "actions.csv", "--write", "migration.yaml").Err(t, "add --map event=COLUMN --map person=COLUMN --map time=COLUMN")
+	p.Ends(t, 3, append([]string{"plan", "actions.csv"}, flags...)...).Err(t, "Say in which zone the times are",
+		"hogimport plan actions.csv --map event=action --map person=user --map time=when --write migration.yaml --zone ZONE")
+	p.Ends(t, 3, "plan", "empty.jsonl", "--write", "migration.yaml").Err(t, "the files have no records")
+	p.Ends(t, 2, "plan", "x.bin", "--write", "migration.yaml").Err(t, "the format of the files is not named")
+	p.Ends(t, 2, "plan", "--write", "migration.yaml").Err(t, "no files are named")
+	p.Ends(t, 2, "plan", "none.yaml").Err(t, "none.yaml: ")
+	_, err := os.Stat(filepath.Join(p.Dir, "migration.yaml"))
+	require.ErrorIs(t, err, os.ErrNotExist)
+	p.Ends(t, 0, append(append([]string{"plan", "actions.csv"}, flags...), "--zone", "Europe/Berlin")...)
+	clitest.Says(t, p.Read(t, "migration.yaml"), "format: csv", "map: - event=action - person=user - time=when", "zone: Europe/Berlin #: given with --zone")
+	p.Ends(t, 0, "run", "migration.yaml", "--yes")
+
+	// GA4 has a day twice: its earlier tables are left out, and the plan says so.
+	row := `{"event_name":"page_view","event_timestamp":"1693612800000000","user_pseudo_id":"1.2","event_params":[]}` + "\n"
+	p.Write(t, "g/events_20230902.json", row)
+	p.Write(t, "g/events_intraday_20230902.json", row)
+	p.Run(t, "plan", "g/*", "--write", "ga4.yaml")
+	plan := p.Read(t, "ga4.yaml")
+	clitest.Says(t, plan, "no-intraday: true #: leaves out the earlier files of days that have a final one", "1 file, 1 record in")
+	assert.NotContains(t, plan, "path: g/events_intraday")
+}

@@ -91,7 +91,7 @@ func (p *planner) derive(ctx context.Context, look *page.Check) (again bool) {
 }
 
 // decisions returns what only a person can know. Answers to the same problems stay.
-func (p *planner) decisions(ctx context.Context, look *page.Check) (list []history.PlanDecision) {
+func (p *planner) decisions(look *page.Check) (list []history.PlanDecision) {
 	add := func(d history.PlanDecision) {
 		if p.old != nil {
 			for _, old := range p.old.Decide {
@@ -164,11 +164,7 @@ func (p *planner) decisions(ctx context.Context, look *page.Check) (list []histo
 }
 
 // header returns the first comments of a plan.
-func (p *planner) header(plan *planFile, look *page.Check) []string {
-	made := "hogimport plan " + p.words
-	if p.write != "" && !strings.Contains(p.words, p.write) {
-		made = strings.TrimSpace(made) + " --write " + shell.Quoted(p.write)
-	}
+func (p *planner) header(plan *planFile) []string {
 	path := shell.Quoted(plan.path)
 	lines := []string{fmt.Sprintf("A plan of hogimport %s to move events to PostHog, of %s. Planning has sent nothing.", shell.Version(), now())}
 	if open := plan.open(); len(open) > 0 {
@@ -177,7 +173,7 @@ func (p *planner) header(plan *planFile, look *page.Check) []string {
 	return append(lines,
 		"  hogimport run "+path+"        to import; the same command continues after a stop",
 		"  hogimport verify "+path+"     to prove that all events arrived",
-		"  "+pages.Shown(made),
+		"  "+pages.Shown(p.made()),
 		"                               to make this file again, when the files have changed or others have come",
 		`Comments that begin with "#:" are written again then. Your own, your answers and your choices stay.`,
 	)

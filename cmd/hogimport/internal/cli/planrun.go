@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"regexp"
@@ -11,6 +12,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/hogapi/hogapi"
+	pages "github.com/hogapi/hogapi/cmd/internal/page"
 	"github.com/hogapi/hogapi/cmd/internal/progress"
 	"github.com/hogapi/hogapi/cmd/internal/shell"
 	"github.com/hogapi/hogapi/history"
@@ -132,6 +135,41 @@ func (a *app) obey(ctx context.Context, r *runFlags) error {
 		return err
 	}
 	return a.fitsFiles(ctx, p)
+}
+
+// check refuses a plan that cannot be run. The errors name lines and keys.
+func (p *planFile) check() error {
+	if p.State == "" {
+		p.wrong(0, "the key state is missing", "write the folder of the import, such as state: hogimport-state/export")
+	}
+	err := p.Check()
+	if err == nil {
+		return p.fault()
+	}
+	for _, one := range joined(err) {
+		wrong, ok := errors.AsType[*hogapi.InputError](one)
+		if !ok {
+			return err
+		}
+		key, isDecision := strings.CutPrefix(wrong.Field, "decide.")
+		switch line := p.lines[wrong.Field]; {
+		case isDecision && wrong.Value == "":
+			p.wrong(line, "the answer about "+key+" is missing", "read the problem there, and write "+strings.TrimPrefix(wrong.Want, "an answer: ")+" after answer:")
+		case isDecision:
+			p.wrong(line, fmt.Sprintf("%q is not an answer about %s", pages.Shown(wrong.Value), key), "write "+strings.TrimPrefix(wrong.Want, "an answer: "))
+		default:
+			p.wrong(line, fmt.Sprintf("%s %s is not allowed", wrong.Field, pages.Shown(wrong.Value)), "write "+wrong.Want)
+		}
+	}
+	return p.fault()
+}
+
+// joined returns the errors that errors.Join has joined.
+func joined(err error) []error {
+	if list, ok := err.(interface{ Unwrap() []error }); ok {
+		return list.Unwrap()
+	}
+	return []error{err}
 }
 
 // fitsImport compares a plan with the state of its import.

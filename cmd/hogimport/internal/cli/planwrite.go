@@ -146,11 +146,11 @@ func (w *planText) keys(keys []history.PlanKey) {
 				continue
 			}
 			w.own("", key.Name)
-			text := key.Name + ":"
+			lines := []string{key.Name + ":"}
 			for _, one := range *to {
-				text += "\n  - " + scalar(one)
+				lines = append(lines, "  - "+scalar(one))
 			}
-			w.line("", text, w.reasons[key.Name])
+			w.line("", strings.Join(lines, "\n"), w.reasons[key.Name])
 		}
 	}
 }
@@ -258,7 +258,7 @@ func flow(pairs ...string) string {
 // wrapped divides a text at blanks into lines.
 func wrapped(text string, width int) (lines []string) {
 	line := ""
-	for _, word := range strings.Fields(text) {
+	for word := range strings.FieldsSeq(text) {
 		if line != "" && len([]rune(line+" "+word)) > width {
 			lines, line = append(lines, line), ""
 		}

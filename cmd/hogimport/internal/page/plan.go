@@ -92,7 +92,10 @@ func (c Check) changes(e formats.Conversion) (list []change) {
 			}
 			continue
 		}
-		from := slices.DeleteFunc(slices.Clone(byValue[value]), func(from string) bool { return len(value) < 2 }) // one digit tells nothing
+		from := byValue[value]
+		if len(value) < 2 { // a digit tells nothing
+			from = nil
+		}
 		switch {
 		case name == "timestamp":
 			made = append(made, name)
