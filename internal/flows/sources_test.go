@@ -428,7 +428,7 @@ func TestWrappedFilesAreNotWrittenTo(t *testing.T) {
 			for _, same := range []string{path, link} {
 				_, err := history.Import(t.Context(), server.Client(t), wrap(history.JSONLines(path)), &history.Options{ID: "x", Rejects: history.RejectFile(same)})
 				assert.Equal(t, "Options.Rejects", requireInputError(t, err).Field)
-				require.ErrorContains(t, err, "a file that is not read")
+				require.ErrorContains(t, err, "a file outside the source")
 				_, err = history.Import(t.Context(), server.Client(t), wrap(history.JSONLines(path)), &history.Options{ID: "x", Checkpoint: history.CheckpointFile(same)})
 				assert.Equal(t, "Options.Checkpoint", requireInputError(t, err).Field)
 			}

@@ -75,9 +75,9 @@ cannot be read.`,
 	c.project.bindPersonal(cmd)
 	f := cmd.Flags()
 	f.StringVar(&c.limits.limits.MaxRejects, "max-rejects", "1%", "how much the import may reject: a `NUMBER`, a share such as 5%, or none for no limit; records that are left out do not count")
-	f.StringVar(&c.limits.limits.Rate, "rate", "1000", "the most `EVENTS` per second that the import is to send, or none for no limit")
+	f.StringVar(&c.limits.limits.Rate, "rate", "1000", "at most this number of `EVENTS` per second that the import is to send, or none for no limit")
 	f.StringVar(&c.report, "report", "", "write an HTML page to a `FILE`")
-	f.StringVar(&c.list, "left-out", "", "write each record that is left out to a `FILE`, with its place and reason: a line of JSON each")
+	f.StringVar(&c.list, "left-out", "", "write the records that are left out to this `FILE`, one line of JSON each, with place and reason")
 	return cmd
 }
 

@@ -278,7 +278,7 @@ func TestAdviceCanBeFollowed(t *testing.T) {
 		},
 		"no event in a file": {
 			"live.json", live, []string{"--format", "amplitude"},
-			[]string{"Warning: Some files need a look 1 file has no record that makes an event. Is --format right?"}, []string{"?."},
+			[]string{"Warning: Check some files 1 file has no record that makes an event. Is --format right?"}, []string{"?."},
 		},
 		"a time of a zone that is not named": {
 			"a.csv", "event,distinct_id,at\ne,p,2024-05-01 12:00 PST\n", []string{"--map", "time=at|layout:2006-01-02 15:04 MST"},

@@ -36,7 +36,7 @@ func faultOf(err error) *shell.Fault {
 	case errors.Is(err, shell.ErrInterrupted), errors.Is(err, context.Canceled):
 		return &shell.Fault{Code: shell.CodeStopped, Text: "interrupted", Todo: resume, Err: err}
 	case errors.Is(err, hogapi.ErrHeld):
-		return &shell.Fault{Code: shell.CodeOther, Text: "another run uses this state folder", Todo: "let it end, or end it; then run this command again", Err: err}
+		return &shell.Fault{Code: shell.CodeOther, Text: "another run uses this state folder", Todo: "wait for it, or stop it; then run this command again", Err: err}
 	case errors.Is(err, hogapi.ErrUnauthorized):
 		return &shell.Fault{Code: shell.CodeProject, Text: text, Todo: "check POSTHOG_PERSONAL_API_KEY (phx_…) and that --host is the project's region", Err: err}
 	case errors.Is(err, hogapi.ErrForbidden), errors.Is(err, hogapi.ErrNotFound):
@@ -91,7 +91,7 @@ func (e *importError) explained() *shell.Fault {
 		}
 		return f
 	case errors.Is(e.err, hogapi.ErrHeld):
-		return &shell.Fault{Code: shell.CodeOther, Text: "another run uses the state folder " + e.state.dir, Todo: "let it end, or end it; then run this command again", Err: e.err}
+		return &shell.Fault{Code: shell.CodeOther, Text: "another run uses the state folder " + e.state.dir, Todo: "wait for it, or stop it; then run this command again", Err: e.err}
 	}
 	if unfit, ok := errors.AsType[*hogapi.InputError](e.err); ok {
 		return e.unfit(unfit)
@@ -106,20 +106,20 @@ func (e *importError) unfit(unfit *hogapi.InputError) *shell.Fault {
 	switch {
 	case strings.Contains(unfit.Field, "begun with the source"):
 		f.Text = fmt.Sprintf("the import in %s began with other files, or with other content: %s", e.state.dir, unfit.Value)
-		f.Todo = "give the files that it began with, unchanged and in the same order; " + another
+		f.Todo = "give the same files, unchanged and in the same order; " + another
 	case strings.Contains(unfit.Field, "begun with the mapping"):
 		was, _ := strconv.Atoi(unfit.Value)
 		return mappingFault(e.state.dir, was)
 	case strings.Contains(unfit.Field, "begun with the project"):
 		f.Code = shell.CodeProject
 		f.Text = fmt.Sprintf("the import in %s began with another project API key, or at another host", e.state.dir)
-		f.Todo = "give the key and the --host that it began with. For another project give --state DIR: it sends all events there"
+		f.Todo = "give the same key and --host. For another project, give --state DIR, which sends all events there"
 	case strings.Contains(unfit.Field, "begun by"), strings.Contains(unfit.Field, "target"), strings.Contains(unfit.Field, "project"):
 		f.Todo = another
 	case strings.HasPrefix(unfit.Field, "checkpoint"):
 		f.Code = shell.CodeOther
-		f.Text = e.state.checkpoint() + " is torn, empty or changed: it is not as hogimport saved it"
-		f.Todo = "put a copy back. Without one, import again from the start: give a new folder with --state DIR, and --import-id " +
+		f.Text = e.state.checkpoint() + " is torn, empty or changed since hogimport saved it"
+		f.Todo = "restore a backup. Without one, import again from the start: give a new folder with --state DIR, and --import-id " +
 			e.state.kept.ID + ", so that events keep their uuids"
 	}
 	return f
@@ -163,27 +163,27 @@ type meaning struct {
 
 var stops = map[hogapi.StopReason]meaning{
 	hogapi.StopUnauthorized: {shell.CodeProject, "the service refuses the project API key", "check POSTHOG_PROJECT_API_KEY (phc_…) and --host, and run again", theKey},
-	hogapi.StopWrongKey: {shell.CodeProject, "no project has this project API key; nothing was sent",
+	hogapi.StopWrongKey: {shell.CodeProject, "this project API key belongs to no project; nothing was sent",
 		"copy the key (phc_…) from the settings of the right project, check that --host is its region, and run again", theKey},
 	hogapi.StopForbidden:      {shell.CodeProject, "the service forbids it", "check POSTHOG_PROJECT_API_KEY (phc_…), --host, and proxies, and run again", theKey},
 	hogapi.StopTooManyRejects: {shell.CodeRejects, "too much was rejected", "", nothing},
 	hogapi.StopQuota: {shell.CodeStopped, "the plan's limit is reached, and events of the last answers may have been dropped",
 		"raise the limit, run the same command again, and then hogimport verify", nothing},
-	hogapi.StopNoProgress:  {shell.CodeStopped, "nothing gets through to the service", "when it answers again, " + resume, nothing},
-	hogapi.StopHandler:     {shell.CodeStopped, "the reject file cannot be written", "make room on the disk, and " + resume, nothing},
-	hogapi.StopCheckpoint:  {shell.CodeStopped, "the state folder cannot be written", "make room on the disk, and " + resume, nothing},
+	hogapi.StopNoProgress:  {shell.CodeStopped, "the service does not answer", "when it answers again, " + resume, nothing},
+	hogapi.StopHandler:     {shell.CodeStopped, "the reject file cannot be written", "free some disk space, and " + resume, nothing},
+	hogapi.StopCheckpoint:  {shell.CodeStopped, "the state folder cannot be written", "free some disk space, and " + resume, nothing},
 	hogapi.StopSource:      {shell.CodeOther, "the files cannot be read further", "correct the files, and " + resume, nothing},
 	hogapi.StopCanceled:    {shell.CodeStopped, "interrupted", resume, nothing},
 	hogapi.StopUnreachable: {shell.CodeOther, "the service cannot be reached; nothing was sent by this run", "check --host, the network and the name server, and run again", theHost},
 	hogapi.StopCertificate: {shell.CodeOther, "the server's certificate is not valid; nothing was sent by this run",
 		"check --host, the clock of this machine and its root certificates, and run again", theHost},
 	hogapi.StopWrongScheme: {shell.CodeOther, "the server does not speak TLS; nothing was sent by this run", "check the URL of --host, and run again", theHost},
-	hogapi.StopTLS:         {shell.CodeOther, "the server has no TLS 1.2 or newer; nothing was sent by this run", "check --host and proxies, and run again", theHost},
+	hogapi.StopTLS:         {shell.CodeOther, "the server does not support TLS 1.2 or newer; nothing was sent by this run", "check --host and proxies, and run again", theHost},
 	hogapi.StopNotFound:    {shell.CodeOther, "the server has no capture endpoint there", "check --host and --capture-host, and run again", theHost},
-	hogapi.StopRedirect:    {shell.CodeOther, "the server redirects, and keys are not sent elsewhere", "check --host and --capture-host, and run again", theHost},
+	hogapi.StopRedirect:    {shell.CodeOther, "the server redirects to another place, and keys are not sent there", "check --host and --capture-host, and run again", theHost},
 	hogapi.StopRefused:     {shell.CodeOther, "the server refuses the requests", "check --host, --capture-host and proxies, and run again", theHost},
 	hogapi.StopNotService:  {shell.CodeOther, "something other than PostHog answers", "check --host, --capture-host and proxies, and run again", theHost},
-	hogapi.StopInternal:    {shell.CodeOther, "a fault of this program", "run again, and report it with this text", nothing},
+	hogapi.StopInternal:    {shell.CodeOther, "a bug in hogimport", "run again, and report this text as a bug", nothing},
 }
 
 // meaningOf returns the meaning of an end. Its reason may be one that this release does not know.
@@ -202,7 +202,7 @@ func faultOfStop(stop *hogapi.StopError, begun bool) *shell.Fault {
 		f.Code = shell.CodeStopped
 	}
 	if isDiskFull(stop) {
-		f.Code, f.Todo = shell.CodeStopped, "make room on the disk, and "+resume
+		f.Code, f.Todo = shell.CodeStopped, "free some disk space, and "+resume
 	}
 	if stop.Reason == hogapi.StopWrongKey { // the text says it all
 		return f

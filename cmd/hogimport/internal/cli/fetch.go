@@ -39,7 +39,7 @@ func newFetchCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "fetch", Short: "Download the export of Mixpanel or Amplitude, resumably", Long: fetchHelp, Example: fetchExample,
 		Args: cobra.NoArgs, RunE: func(cmd *cobra.Command, _ []string) error {
-			return shell.UsageError("what to fetch is not named", "give mixpanel or amplitude: see "+cmd.CommandPath()+" --help")
+			return shell.UsageError("the tool to fetch from is missing", "give mixpanel or amplitude: see "+cmd.CommandPath()+" --help")
 		},
 	}
 	cmd.AddCommand(newFetchMixpanelCommand(a), newFetchAmplitudeCommand(a))
@@ -60,7 +60,7 @@ func (f *fetchFlags) bind(cmd *cobra.Command, regions string) {
 	flags.StringVar(&f.to, "to", "", "the last `DAY` of the export, included")
 	flags.StringVar(&f.region, "region", "us", "where the project's data is, a `REGION`: "+regions)
 	const most = 64
-	flags.Int64Var(&f.most, "max-gib", most, "the most `GIB` that one run downloads; 0: no limit")
+	flags.Int64Var(&f.most, "max-gib", most, "the maximum `GIB` of one run; 0: no limit")
 	flags.StringVar(&f.host, "export-host", "", "the `URL` of a server in place of the region's, such as a proxy of your own")
 }
 

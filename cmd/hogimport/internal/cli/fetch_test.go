@@ -247,7 +247,7 @@ func TestFetchInterrupted(t *testing.T) {
 	r := p.Until(t, func() bool { return requests.Load() == 2 }, os.Interrupt, args...)
 	requireNoSecret(t, r)
 	require.Equal(t, 4, r.Code, r.Stderr)
-	clitest.Says(t, r.Stderr, "run the same command again: it downloads what is not there yet")
+	clitest.Says(t, r.Stderr, "run the same command again: it downloads the missing parts")
 	assert.Len(t, contents(t, filepath.Join(p.Dir, "export")), 1)
 
 	isFast.Store(true)

@@ -169,10 +169,10 @@ func TestAFolderWithFilesOfOthersIsNotUsed(t *testing.T) {
 	t.Parallel()
 	p := clitest.New(t, hogapitest.New())
 	p.Events(t, "e.jsonl", 10, nil)
-	const isThere = " is there already, and no import of hogimport has made it"
+	const isThere = " exists and was not created by a hogimport import"
 	for name, want := range map[string]string{
 		"rejects.jsonl": isThere, "receipt.json": isThere, "progress.json": isThere, "verified.json": isThere, "checkpoint.json": isThere,
-		"import.json": "hogimport has not written it",
+		"import.json": "not written by hogimport",
 	} {
 		for _, command := range []string{"run", "trial"} {
 			folder := t.TempDir()

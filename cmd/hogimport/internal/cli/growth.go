@@ -127,7 +127,7 @@ func copyOf(file knownFile, imports []*state) string {
 	for _, s := range imports {
 		for _, f := range s.kept.Files {
 			if file.Ends != "" && f.Ends == file.Ends && f.Size == file.Size && file.Size > 0 {
-				return fmt.Sprintf(" has the content of %s, which %s has: if it is a copy, or was renamed, leave it out, since its events would be there twice",
+				return fmt.Sprintf(" has the content of %s, which %s has: if it is a copy, or was renamed, leave it out, since its events would be duplicated",
 					filepath.Base(f.Path), s.dir)
 			}
 		}
@@ -226,12 +226,12 @@ func (a *app) choose(ctx context.Context, r *runFlags, asked *input) (dir string
 		return last.dir, found.fresh, nil
 	case r.state != "":
 		return dir, nil, shell.UsageError(fmt.Sprintf("the import in %s cannot take %s: %s", dir, someFiles(found.fresh), why),
-			"import them with --state and another folder")
+			"import them into another state folder, with --state DIR")
 	}
 	a.Note(fmt.Sprintf("Already imported: %s of these files, by %s. The rest, %s, becomes another import: %s.",
 		pages.Count(len(asked.Files)-len(found.fresh)), folders(found.begun), someFiles(found.fresh), why))
 	if r.importID != "" && hasImport(r.importID) {
-		return dir, nil, shell.UsageError("there is an import of the name "+r.importID+", which cannot take these files: "+why, "give another --import-id, or none")
+		return dir, nil, shell.UsageError("the import "+r.importID+" exists and cannot take these files: "+why, "give another --import-id, or none")
 	}
 	asked.Files = found.fresh
 	return freeFolder(asked.folderOf(asked.Files), ""), nil, nil
@@ -287,17 +287,17 @@ func (s *state) cannotGrow(asked *input, files []knownFile, fresh []string) stri
 	_, isOther := s.hasOtherMapping()
 	switch {
 	case isOther:
-		return "another release began it, which makes other properties"
+		return "another release with another mapping began the import"
 	case s.kept.Input.Sort:
-		return "it is sorted as a whole"
+		return "the import is sorted as a whole"
 	case s.kept.Input.Links:
-		return "it joins the ids of all its files first"
+		return "the import first joins the ids of all its files"
 	case vendors[s.kept.Input.Format].isHistory:
-		return "it has the newest state of each person in its files"
+		return "the import has the newest state of each person in its files"
 	case slices.Index(asked.Files, fresh[0]) < lastOld:
-		return "they do not come after its files"
+		return "the new files do not come after its files"
 	case !slices.Equal(were, are[:len(were)]), len(slices.Compact(slices.Sorted(slices.Values(are)))) < len(are):
-		return "their folder or their names are those of its files"
+		return "the new files have the same folder or names as its files"
 	}
 	return ""
 }

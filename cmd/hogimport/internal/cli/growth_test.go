@@ -62,9 +62,9 @@ func TestNewFilesThatAreAnotherImport(t *testing.T) {
 		why  string
 		args []string
 	}{
-		"before it":    {"x/2023-12.jsonl", "they do not come after its files", nil},
-		"sorted":       {"x/2024-03.jsonl", "it is sorted as a whole", []string{"--sort"}},
-		"a name twice": {"y/2024-02.jsonl", "their folder or their names are those of its files", nil},
+		"before it":    {"x/2023-12.jsonl", "the new files do not come after its files", nil},
+		"sorted":       {"x/2024-03.jsonl", "the import is sorted as a whole", []string{"--sort"}},
+		"a name twice": {"y/2024-02.jsonl", "the new files have the same folder or names as its files", nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -133,7 +133,7 @@ func TestANameThatIsTaken(t *testing.T) {
 	month(t, p, "x/2024-01.jsonl", 50)
 	run(0, "first")
 	month(t, p, "x/2024-02.jsonl", 60)
-	clitest.Says(t, run(2, "first").Stderr, "there is an import of the name first, which cannot take these files: it is sorted as a whole")
+	clitest.Says(t, run(2, "first").Stderr, "the import first exists and cannot take these files: the import is sorted as a whole")
 	assert.Equal(t, 50, server.Ledger().Len())
 	run(0, "second")
 	assert.Equal(t, 110, server.Ledger().Len())
@@ -147,7 +147,7 @@ func TestARenamedFileIsNamed(t *testing.T) {
 	p.Ends(t, 0, "run", "old.jsonl", "--yes")
 	require.NoError(t, os.Rename(filepath.Join(p.Dir, "old.jsonl"), filepath.Join(p.Dir, "new.jsonl")))
 	const text = "warning: new.jsonl has the content of old.jsonl, which hogimport-state/old has: if it is a copy, or was renamed, leave it out, " +
-		"since its events would be there twice"
+		"since its events would be duplicated"
 	clitest.Says(t, p.Ends(t, 0, "check", "new.jsonl").Stderr, text)
 	clitest.Says(t, p.Ends(t, 0, "run", "new.jsonl", "--yes").Stderr, text)
 	p.Events(t, "other.jsonl", 51, nil)
@@ -221,7 +221,7 @@ func TestACompleteImportOfAnotherMapping(t *testing.T) {
 	}
 	p.Lines(t, "more.jsonl", 1, func(int) string { return row(20) })
 	p.Ends(t, 0, "run", "rows.jsonl", "more.jsonl", "--format", "amplitude", "--sort", "--yes").
-		Err(t, "becomes another import: another release began it, which makes other properties")
+		Err(t, "becomes another import: another release with another mapping began the import")
 	assert.Equal(t, sent+1, server.Ledger().Len())
 	p.Ends(t, 0, "undo", "--state", state, "--yes")
 }

@@ -563,10 +563,10 @@ func TestTextsOfStops(t *testing.T) {
 			hogapi.StopError{Reason: hogapi.StopUnauthorized}, hogapi.Receipt{Acknowledged: 1, Unconfirmed: 1}, "the service refuses the project API key", 1,
 		},
 		"unconfirmed events": {hogapi.StopError{Reason: hogapi.StopUnauthorized}, hogapi.Receipt{Unconfirmed: 1}, "the service refuses the project API key", 1},
-		"can be resumed":     {hogapi.StopError{Reason: hogapi.StopNoProgress}, hogapi.Receipt{}, "nothing gets through to the service", 1},
+		"can be resumed":     {hogapi.StopError{Reason: hogapi.StopNoProgress}, hogapi.Receipt{}, "the service does not answer", 1},
 		"asks to wait": {
 			hogapi.StopError{Reason: hogapi.StopNoProgress, Status: 503, RetryAfter: 7 * time.Second}, hogapi.Receipt{},
-			"nothing gets through to the service (status 503); the service asks to wait 7 s", 1,
+			"the service does not answer (status 503); the service asks to wait 7 s", 1,
 		},
 	} {
 		e := &importError{err: &tt.stop, state: &state{dir: "D"}, receipt: tt.receipt}

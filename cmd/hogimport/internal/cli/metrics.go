@@ -36,17 +36,17 @@ func (m *metrics) write(w io.Writer) {
 	}
 	const gauge, counter = "gauge", "counter"
 	put("records_read", gauge, "Records read, by all runs.", s.Read)
-	put("records_acknowledged", gauge, "Records that the service has taken, by all runs.", s.Acknowledged)
+	put("records_acknowledged", gauge, "Records acknowledged by the service, by all runs.", s.Acknowledged)
 	put("records_rejected", gauge, "Records in the reject file, by all runs.", s.Rejected)
-	put("records_unconfirmed", gauge, "Records that no answer speaks of, by all runs.", s.Unconfirmed)
+	put("records_unconfirmed", gauge, "Records without an answer, by all runs.", s.Unconfirmed)
 	put("records_skipped", gauge, "Records left out on purpose, by all runs.", s.Skipped)
 	put("records_pending", gauge, "Records read and not yet settled.", s.Pending)
-	put("records_expected", gauge, "About how many records there are; 0: not known.", s.Total)
+	put("records_expected", gauge, "Approximate number of records; 0: unknown.", s.Total)
 	put("resent_total", counter, "Events in requests that repeat one.", s.Resent)
 	put("requests_total", counter, "Requests of this run, each try.", s.Requests)
 	put("sent_bytes_total", counter, "Bytes of all requests of this run, as sent.", s.WireBytes)
 	put("throttled_seconds_total", counter, "Time for which the service asked this run to wait.", s.Throttled.Seconds())
-	put("failing_since_seconds", gauge, "Unix time since which nothing gets through; 0: answers are good.", unixOrZero(s.FailingSince))
+	put("failing_since_seconds", gauge, "Unix time since which the service does not answer; 0: it answers.", unixOrZero(s.FailingSince))
 	put("last_progress_seconds", gauge, "Unix time of the newest acknowledgement; 0: none yet.", unixOrZero(s.LastProgress))
 }
 

@@ -88,8 +88,8 @@ func (r *runFlags) bind(cmd *cobra.Command) {
 	f := cmd.Flags()
 	r.flags = f
 	r.bindLimits(cmd)
-	f.StringVar(&r.metrics, "metrics", "", "serve the numbers of the run for Prometheus at an `ADDRESS`, such as :9464, which only this machine can reach")
-	f.BoolVar(&r.isAgreed, "yes", false, "begin without a question; required where there is no terminal.\nLocal times of Mixpanel then need --zone")
+	f.StringVar(&r.metrics, "metrics", "", "serve metrics of the run for Prometheus at this `ADDRESS`, such as :9464; only this machine can reach it")
+	f.BoolVar(&r.isAgreed, "yes", false, "start without a question; required without a terminal.\nLocal times of Mixpanel then need --zone")
 }
 
 // bindLimits adds the flags that a plan keeps.
@@ -98,7 +98,7 @@ func (r *runFlags) bindLimits(cmd *cobra.Command) {
 	f.StringVar(&r.state, "state", "", "the `FOLDER` that keeps the import's position and rejects; default: hogimport-state/NAME, named after the files")
 	f.StringVar(&r.importID, "import-id", "", "the import's `NAME` in the project ($import_job_id); default: derived from the files")
 	f.StringVar(&r.limits.MaxRejects, "max-rejects", "1%", "stop when more is rejected: a `NUMBER`, a share such as 5%, or none for no limit; records that are left out do not count")
-	f.StringVar(&r.limits.Rate, "rate", "1000", "the most `EVENTS` per second, or none for no limit")
+	f.StringVar(&r.limits.Rate, "rate", "1000", "at most this number of `EVENTS` per second, or none for no limit")
 	f.StringVar(&r.limits.Protocol, "protocol", "auto", "how events are sent, a `PROTOCOL`: auto, v1 or batch")
 	f.StringVar(&r.limits.MaxOutage, "max-outage", "15m", "stop when requests have failed for this `TIME`")
 }
@@ -171,7 +171,7 @@ func (a *app) prepare(r *runFlags, s *state, isNew bool) (history.Options, *hoga
 		err = s.check(a.targetOf(client, &r.project), &r.project)
 	}
 	if err == nil && (isNew || len(s.more) > 0) && !r.isAgreed && !a.CanAnswer() {
-		err = shell.UsageError("there is no terminal to ask whether to begin", "add --yes to begin without a question; hogimport check sends nothing")
+		err = shell.UsageError("this is not a terminal, so nobody can confirm the import", "add --yes to start without a question; hogimport check sends nothing")
 	}
 	return options, client, err
 }

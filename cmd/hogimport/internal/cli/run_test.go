@@ -102,12 +102,12 @@ func TestWhatIsWrongBeforeTheFirstEvent(t *testing.T) {
 		"a zone":               {[]string{"run", "events.jsonl", "--yes", "--zone", "Mars"}, nil, 2, `--zone "Mars"`, "US/Pacific"},
 		"a policy":             {[]string{"run", "events.jsonl", "--yes", "--set-policy", "x"}, nil, 2, `--set-policy "x"`, "set-once"},
 		"an id like a number":  {[]string{"run", "events.jsonl", "--yes", "--import-id", "2024"}, nil, 2, "--import-id", "hogapi-2024"},
-		"no terminal":          {[]string{"run", "events.jsonl"}, nil, 2, "there is no terminal to ask", "--yes"},
+		"no terminal":          {[]string{"run", "events.jsonl"}, nil, 2, "this is not a terminal", "--yes"},
 		"a form of lines":      {[]string{"run", "events.jsonl", "--yes", "--log", "xml"}, nil, 2, `--log "xml"`, "text or json"},
 		"a state that is not":  {[]string{"status", "--state", "nothing"}, nil, 2, "nothing is not a state folder", "--state DIR"},
 		"metrics":              {[]string{"run", "events.jsonl", "--yes", "--metrics", "999.1.1.1:1"}, nil, 2, "--metrics", "free address"},
 		"too many rejects":     {[]string{"run", "bad.jsonl", "--yes"}, nil, 3, "too much of this would be rejected; nothing was sent", "--max-rejects 75%"},
-		"a wrong key":          {[]string{"run", "events.jsonl", "--yes"}, []string{"POSTHOG_PROJECT_API_KEY=phc_wrong"}, 5, "no project has this project API key; nothing was sent", "copy the key"},
+		"a wrong key":          {[]string{"run", "events.jsonl", "--yes"}, []string{"POSTHOG_PROJECT_API_KEY=phc_wrong"}, 5, "this project API key belongs to no project; nothing was sent", "copy the key"},
 		"a file of the system": {[]string{"run", "events.jsonl", "--yes", "--state", "/proc/nothing"}, nil, 1, "cannot be written", "--state DIR"},
 		"links of lines":       {[]string{"run", "events.jsonl", "--links", "--yes"}, nil, 2, "--links is not for jsonl: each line has one id", "leave it out"},
 	})
@@ -170,7 +170,7 @@ func TestAnotherImportKeepsItsOwnState(t *testing.T) {
 		{[]string{"events.jsonl", "--sort"}, nil, 2, "the import in hogimport-state/events began with another --sort", "--import-id hogimport-events-"},
 		{[]string{"events.jsonl", "--import-id", "other"}, nil, 2, "not other", ""},
 		// As for a wrong host: the key is of another project.
-		{[]string{"events.jsonl"}, []string{"POSTHOG_PROJECT_API_KEY=phc_another"}, 5, "hogimport: the import in hogimport-state/events began with another project API key, or at another host give the key and the --host", "--state DIR"},
+		{[]string{"events.jsonl"}, []string{"POSTHOG_PROJECT_API_KEY=phc_another"}, 5, "hogimport: the import in hogimport-state/events began with another project API key, or at another host give the same key and --host", "--state DIR"},
 	} {
 		p.With(c.env...).Ends(t, c.code, append([]string{"run", "--yes"}, c.args...)...).Err(t, c.text, c.todo).Never(t, "checkpoint")
 	}

@@ -122,7 +122,7 @@ func (w *watcher) end(r hogapi.Receipt, err error) error {
 		w.whole(r)
 	}
 	if err == nil && kept != nil {
-		return &shell.Fault{Code: shell.CodeStopped, Err: kept, Text: "all was sent, but the result cannot be written: " + shell.Cause(kept).Error(),
+		return &shell.Fault{Code: shell.CodeStopped, Err: kept, Text: "everything was sent, but the result cannot be written: " + shell.Cause(kept).Error(),
 			Todo: "make room in " + w.state.dir + " and run the same command again: it sends nothing twice"}
 	}
 	return err
@@ -191,7 +191,7 @@ func (s *state) reset() (kept string, err error) {
 func (s *state) checkEmpty() error {
 	for _, name := range []string{s.checkpoint(), s.rejects(), s.receiptFile(), s.file("progress.json"), s.file("verified.json"), s.file("sorted"), s.file("verify"), s.file(openSessions)} {
 		if _, err := os.Lstat(name); err == nil {
-			return shell.UsageError(name+" is there already, and no import of hogimport has made it", "give a new folder with --state DIR")
+			return shell.UsageError(name+" exists and was not created by a hogimport import", "give a new folder with --state DIR")
 		}
 	}
 	return nil

@@ -62,8 +62,8 @@ func (in *input) bindHeader(cmd *cobra.Command) {
 // bindOrder adds the flags that need all events.
 func (in *input) bindOrder(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.BoolVar(&in.Sort, "sort", false, "sort all events by time first, in the state folder: takes up to four times the unpacked size on disk;\nso by default for posthog: --sort=false where the files are sorted already")
-	f.BoolVar(&in.Links, "links", false, "first join the ids that each person had before and after the login;\nso by default for segment and rudderstack")
+	f.BoolVar(&in.Sort, "sort", false, "sort all events by time first, in the state folder: takes up to four times the unpacked size on disk;\nthe default for posthog; --sort=false if the files are already sorted")
+	f.BoolVar(&in.Links, "links", false, "first join the ids that each person had before and after the login;\nthe default for segment and rudderstack")
 	in.bindLinks(cmd)
 	in.bindSessions(cmd)
 }
@@ -80,7 +80,7 @@ func (in *input) bindUnused(cmd *cobra.Command) {
 }
 
 func (in *input) bindUntil(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&in.Until, "until", "", "leave out events at and after a `TIME` (2024-05-01, UTC, or RFC 3339); none leaves out nothing")
+	cmd.Flags().StringVar(&in.Until, "until", "", "leave out events from this `TIME` on (2024-05-01, UTC, or RFC 3339); none leaves out nothing")
 }
 
 // worded is a format with errors in the words of this program.

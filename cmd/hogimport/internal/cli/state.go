@@ -172,11 +172,11 @@ func (s *state) read(name string, value any) (found bool, err error) {
 		err = json.Unmarshal(text, value)
 	}
 	if k, ok := value.(*kept); ok && err == nil && k.ID == "" {
-		err = errors.New("hogimport has not written it")
+		err = errors.New("not written by hogimport")
 	}
 	if err != nil {
 		return false, &shell.Fault{Code: shell.CodeOther, Text: fmt.Sprintf("%s cannot be read: %v", s.file(name), err),
-			Todo: "bring back a copy of the state folder, or give another one with --state DIR", Err: err}
+			Todo: "restore a backup of the state folder, or give another one with --state DIR", Err: err}
 	}
 	return true, nil
 }
@@ -210,7 +210,7 @@ func (s *state) lock() (io.Closer, error) {
 	switch {
 	case errors.Is(err, durable.ErrLocked):
 		return nil, &shell.Fault{Code: shell.CodeOther, Text: "another run uses the state folder " + s.dir, Err: err,
-			Todo: "hogimport status shows how far it is. Let it end, or end it with Ctrl-C; for other files give --state DIR"}
+			Todo: "hogimport status shows its progress. Wait for it, or stop it with Ctrl-C; for other files give --state DIR"}
 	case err != nil:
 		return nil, stateFault(s.dir, err)
 	}
@@ -254,7 +254,7 @@ func findState(ctx context.Context, dir string, files []string) (*state, error) 
 
 func stateFault(dir string, err error) error {
 	return &shell.Fault{Code: shell.CodeOther, Text: fmt.Sprintf("the state folder %s cannot be written: %v", dir, shell.Cause(err)), Err: err,
-		Todo: "make room or correct the permissions, or give another folder with --state DIR"}
+		Todo: "free some disk space or correct the permissions, or give another folder with --state DIR"}
 }
 
 // stateName returns a name for the import of some files: the name of a single file, or else of their folder.

@@ -17,13 +17,13 @@ import (
 	"github.com/hogapi/hogapi/internal/durable"
 )
 
-const statusHelp = `Show how far imports are, from their state folders. It sends nothing, and may be
-run while an import is under way.`
+const statusHelp = `Show the progress of imports, from their state folders. status sends nothing,
+and may run while an import is under way.`
 
 func newStatusCommand(a *app) *cobra.Command {
 	var dir string
 	cmd := &cobra.Command{
-		Use: "status [PLAN]", Short: "Show how far imports are", Long: statusHelp, Args: onlyPlan,
+		Use: "status [PLAN]", Short: "Show the progress of imports", Long: statusHelp, Args: onlyPlan,
 		Example: "  hogimport status\n  hogimport status migration.yaml\n  hogimport status --state hogimport-state/export --json",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if _, _, err := planned(args, cmd.Flags(), &dir); err != nil {

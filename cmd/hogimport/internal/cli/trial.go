@@ -53,7 +53,7 @@ look for the events it needs --project-id and a personal API key (scope
 query:read) of the test project. The same command sends nothing twice: run it
 again to check again.
 
-Exit codes: 0 all events are there as they were sent, 7 not yet or unknown, 3 no
+Exit codes: 0 all events arrived unchanged, 7 not yet or unknown, 3 no
 event was accepted, 5 the key or the project is wrong.`,
 		Example: `  hogimport trial migration.yaml --project-key @test.key --project-id 4711
   hogimport trial export/*.jsonl.gz --format mixpanel \
@@ -143,7 +143,7 @@ func (t *trial) otherProject(ctx context.Context) error {
 	if key != t.Env("POSTHOG_PROJECT_API_KEY") || key == "" || t.isAgreed {
 		return nil
 	}
-	own := shell.UsageError("this is the project of the import itself: its key is that of POSTHOG_PROJECT_API_KEY",
+	own := shell.UsageError("this is the project of the import itself: POSTHOG_PROJECT_API_KEY has the same key",
 		"give the key of a test project, or --yes to send the trial's events to this one")
 	if !t.CanAnswer() {
 		return own
@@ -237,10 +237,10 @@ func (t *trial) judge(s *state, result history.Verification, receipt hogapi.Rece
 	again := "run the same command again later: it sends nothing twice"
 	switch {
 	case result.Complete() && slices.ContainsFunc(rows, func(r storedRow) bool { return r.Stored != nil && !r.isAsSent() }):
-		return &shell.Fault{Code: shell.CodeCannot, Text: "the events are there, but some are not as they were sent: see the lines marked with !",
+		return &shell.Fault{Code: shell.CodeCannot, Text: "the events have arrived, but some were changed: see the lines marked with !",
 			Todo: "look for transformations in the settings of the test project"}
 	case result.Complete():
-		text := fmt.Sprintf("OK: all %s are there as they were sent.", counted(receipt.Acknowledged, "event"))
+		text := fmt.Sprintf("OK: all %s arrived unchanged.", counted(receipt.Acknowledged, "event"))
 		if receipt.Rejected > 0 {
 			text += fmt.Sprintf(" Rejected: %s of the sample, with their reasons in %s", pages.Count(receipt.Rejected), term.Line(s.rejects()))
 		}
@@ -249,8 +249,8 @@ func (t *trial) judge(s *state, result history.Verification, receipt hogapi.Rece
 		}
 		return nil
 	case result.Seen == 0:
-		return &shell.Fault{Code: shell.CodeCannot, Text: "none of the events is there yet",
-			Todo: "historical events can take minutes to hours to appear; " + again + ". If nothing comes, check that --project-id is the id of the test project"}
+		return &shell.Fault{Code: shell.CodeCannot, Text: "no event has arrived yet",
+			Todo: "historical events can take minutes to hours to appear; " + again + ". If nothing arrives, check that --project-id is the id of the test project"}
 	case result.State == history.VerificationMoved:
 		return &shell.Fault{Code: shell.CodeCannot, Text: "events are there under another day or name", Todo: "look for transformations in the settings of the test project"}
 	}

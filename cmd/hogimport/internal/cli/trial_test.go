@@ -57,7 +57,7 @@ func TestTrialThatCannotBeSeenYet(t *testing.T) {
 	p := tried(t, server)
 	export(t, p, "export.jsonl", 100, 0, time.UTC)
 	args := []string{"trial", "export.jsonl", "--format", "mixpanel", "--project-key", "@test.key", "--wait", "10ms"}
-	p.Ends(t, 7, args...).Err(t, "none of the events is there yet", "run the same command again later: it sends nothing twice")
+	p.Ends(t, 7, args...).Err(t, "no event has arrived yet", "run the same command again later: it sends nothing twice")
 	server.ReleaseEvents(30)
 	p.Ends(t, 7, args...).Err(t, "30 of 100 events are there")
 	server.ReleaseEvents(-1)
@@ -133,7 +133,7 @@ func TestTrialOfEventsInTheFuture(t *testing.T) {
 	r := p.Ends(t, 0, "trial", "events.jsonl", "--project-key", "@test.key", "--wait", "1s", "--events", "100")
 	assert.Equal(t, 98, server.Ledger().Unique(), r.Stdout)
 	r.Out(t, "rejected 2", " ! rejected future").Never(t, "not there yet")
-	assert.Regexp(t, `OK: all 98 events are there as they were sent. Rejected: 2 of the sample, with their reasons in hogimport-state/trial-\S+/rejects.jsonl$`,
+	assert.Regexp(t, `OK: all 98 events arrived unchanged. Rejected: 2 of the sample, with their reasons in hogimport-state/trial-\S+/rejects.jsonl$`,
 		clitest.Words(r.Stdout))
 
 	asJSON := p.Run(t, "trial", "events.jsonl", "--project-key", "@test.key", "--wait", "1s", "--events", "100", "--json")

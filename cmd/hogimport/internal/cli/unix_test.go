@@ -209,7 +209,7 @@ mount -o remount,size=64m disk
 	cmd.Dir, cmd.Env = p.Dir, append(p.Env, "PATH="+os.Getenv("PATH"))
 	r := clitest.Start(t, cmd)()
 	assert.Contains(t, r.Stdout, "first: 4\n", r.Stderr)
-	clitest.Says(t, r.Stderr, "no space left on device", "make room on the disk, and run the same command again: it continues where it stopped")
+	clitest.Says(t, r.Stderr, "no space left on device", "free some disk space, and run the same command again: it continues where it stopped")
 	require.Contains(t, r.Stdout, "second: 0\n", r.Stderr)
 	clitest.Says(t, r.Stdout, "Rejected: 2,000;")
 	clitest.RequireWhole(t, server, ids)

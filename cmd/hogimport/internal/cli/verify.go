@@ -146,7 +146,7 @@ func (s *state) checkEnded() error {
 	}
 	switch one.Is {
 	case isRunning, isWaiting:
-		return &shell.Fault{Code: shell.CodeCannot, Text: "the import in " + s.dir + " is under way" + sent, Todo: "let it end, or end it with Ctrl-C; hogimport status shows how far it is"}
+		return &shell.Fault{Code: shell.CodeCannot, Text: "the import in " + s.dir + " is under way" + sent, Todo: "wait for it, or stop it with Ctrl-C; hogimport status shows its progress"}
 	case isKilled:
 		return &shell.Fault{Code: shell.CodeCannot, Text: "the import in " + s.dir + " was killed" + sent, Next: []shell.Step{{Text: "Continue it, and verify it then.", Command: s.again()}}}
 	}

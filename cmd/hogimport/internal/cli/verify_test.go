@@ -116,7 +116,7 @@ func TestVerifyOfAnOlderReceipt(t *testing.T) {
 	require.NotEqual(t, raw, older)
 	require.NoError(t, os.WriteFile(path, older, 0o600))
 	require.NoError(t, os.Rename(events, events+".away"))
-	p.Ends(t, 7, "verify", "--report", "verify.html").Narrow(t).Out(t, "It is not proved that they are the same ones").
+	p.Ends(t, 7, "verify", "--report", "verify.html").Narrow(t).Out(t, "The uuids were not compared").
 		Err(t, "not complete: As many events are there as were sent: 299.")
 
 	require.NoError(t, os.Rename(events+".away", events))

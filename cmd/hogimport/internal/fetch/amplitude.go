@@ -65,7 +65,7 @@ func (a Amplitude) sign(r *http.Request) {
 func receiveZip(w io.Writer, answer *http.Response) error {
 	n, err := io.Copy(w, answer.Body)
 	if err == nil && n == 0 {
-		return notWhole("it is empty")
+		return notWhole("the archive is empty")
 	}
 	return err
 }

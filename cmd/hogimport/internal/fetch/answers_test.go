@@ -68,20 +68,20 @@ func TestMixpanelAnswersThatAreNotWhole(t *testing.T) {
 		"shorter than its length":          {func(w http.ResponseWriter, _ *http.Request) { cut(w, []byte(line1), true) }, "cut off"},
 		"chunks without an end":            {func(w http.ResponseWriter, _ *http.Request) { cut(w, []byte(line1), false) }, "cut off"},
 		"packed, shorter than its length":  {func(w http.ResponseWriter, _ *http.Request) { cut(gzipped(w), packed(line1), true) }, "cut off"},
-		"packed, truncated at the trailer": {func(w http.ResponseWriter, _ *http.Request) { write(gzipped(w), packed(line1)[:len(packed(line1))-3]) }, "packed form"},
+		"packed, truncated at the trailer": {func(w http.ResponseWriter, _ *http.Request) { write(gzipped(w), packed(line1)[:len(packed(line1))-3]) }, "compressed data"},
 		"packed, damaged": {func(w http.ResponseWriter, _ *http.Request) {
 			text := packed(line1)
 			text[len(text)-7] ^= 1 // in the sum
 			write(gzipped(w), text)
-		}, "packed form"},
+		}, "compressed data"},
 		"packed, nothing of it": {func(w http.ResponseWriter, _ *http.Request) {
 			_ = http.NewResponseController(gzipped(w)).Flush()
-		}, "packed form"},
+		}, "compressed data"},
 		"packed otherwise": {func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Encoding", "br")
 			write(w, []byte(line1))
-		}, "not asked for"},
-		"nothing says where it ends": {func(w http.ResponseWriter, _ *http.Request) { withoutEnd(w, line1) }, "nothing says where it ends"},
+		}, "unexpected encoding"},
+		"the end of the answer is not marked": {func(w http.ResponseWriter, _ *http.Request) { withoutEnd(w, line1) }, "the end of the answer is not marked"},
 		"nothing more arrives": {func(w http.ResponseWriter, r *http.Request) {
 			write(w, []byte(line1))
 			_ = http.NewResponseController(w).Flush()
@@ -142,7 +142,7 @@ func TestAmplitudeAnswersThatAreNotWhole(t *testing.T) {
 			write(w, damaged(bytes.Index(good, []byte("PK\x01\x02"))+16))
 		}, "damaged"},
 		"half a row":                {func(w http.ResponseWriter, _ *http.Request) { write(w, zipped(row+row[:20])) }, "line 2 is not a JSON object"},
-		"nothing":                   {func(http.ResponseWriter, *http.Request) {}, "it is empty"},
+		"nothing":                   {func(http.ResponseWriter, *http.Request) {}, "the archive is empty"},
 		"a page of a proxy":         {func(w http.ResponseWriter, _ *http.Request) { write(w, []byte("<html>")) }, "zip archive"},
 		"shorter than its length":   {func(w http.ResponseWriter, _ *http.Request) { cut(w, good, true) }, "cut off"},
 		"chunks without an end":     {func(w http.ResponseWriter, _ *http.Request) { cut(w, good, false) }, "cut off"},

@@ -68,7 +68,7 @@ func openFolder(ctx context.Context, fsys durable.FS, path string, e *export) (f
 	}
 	if f.lock, err = fsys.Lock(f.own(lockName)); err != nil {
 		if errors.Is(err, durable.ErrLocked) {
-			return nil, &Problem{Text: "another fetch works in " + path, Todo: "let it end, or use another folder", Cause: err}
+			return nil, &Problem{Text: "another fetch works in " + path, Todo: "wait for it, or use another folder", Cause: err}
 		}
 		return nil, f.problem("be locked", err)
 	}
@@ -82,7 +82,7 @@ func (f *folder) own(name string) string { return filepath.Join(f.path, ownFolde
 
 func (f *folder) problem(what string, err error) error {
 	return &Problem{Text: fmt.Sprintf("%s cannot %s: %v", f.path, what, errtext.Pathless(err)), Cause: err,
-		Todo: "see to the disk, and run the same command again: what is there is kept"}
+		Todo: "check the disk, and run the same command again: finished parts are kept"}
 }
 
 // begin reads the log, and writes its first line.
@@ -112,7 +112,7 @@ func (f *folder) begin(ctx context.Context) error {
 		}
 		return f.adopt(ctx)
 	case len(strays) > 0:
-		return optionsProblem(fmt.Sprintf("%s has %s already, and no record of where it is from", f.path, strays[0]), "use another folder")
+		return optionsProblem(fmt.Sprintf("%s already has %s, but no record of its origin", f.path, strays[0]), "use another folder")
 	}
 	return f.append(want)
 }
@@ -149,7 +149,7 @@ func (f *folder) read(text []byte, want identity) error {
 		return f.unreadable(1)
 	}
 	if have != want {
-		return optionsProblem(have.difference(want, f.path), "use the options that the folder was begun with, or another folder")
+		return optionsProblem(have.difference(want, f.path), "use the same options as before, or another folder")
 	}
 	number := 1
 	for line := range bytes.Lines(rest) {
@@ -224,7 +224,7 @@ func (f *folder) adopt(ctx context.Context) error {
 	}
 	for _, name := range names {
 		s, _ := f.export.spanOf(name)
-		foreign := &Problem{Text: filepath.Join(f.path, name) + " is not of this download",
+		foreign := &Problem{Text: filepath.Join(f.path, name) + " does not belong to this download",
 			Todo: "move it elsewhere, and run the same command again"}
 		for held := range f.parts {
 			if held.overlaps(s) {

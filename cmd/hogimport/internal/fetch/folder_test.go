@@ -49,7 +49,7 @@ func TestOtherOptionsNeedAnotherFolder(t *testing.T) {
 		for text, change := range map[string]func(*Mixpanel) Vendor{
 			"holds mixpanel of project 77 from localhost, and this command asks for mixpanel of project 78": func(m *Mixpanel) Vendor { m.Project = "78"; return *m },
 			"began without --zone, and this command is with --zone UTC":                                     func(m *Mixpanel) Vendor { m.Zone = time.UTC; return *m },
-			"from data-eu.mixpanel.com: use the options that the folder was begun with, or another folder":  func(m *Mixpanel) Vendor { m.Host, m.Region = "", "eu"; return *m },
+			"from data-eu.mixpanel.com: use the same options as before, or another folder":                  func(m *Mixpanel) Vendor { m.Host, m.Region = "", "eu"; return *m },
 			"asks for amplitude": func(*Mixpanel) Vendor { return Amplitude{Host: testHost, APIKey: testKey, SecretKey: testSecret} },
 		} {
 			m := first
@@ -67,7 +67,7 @@ func TestSomebodyElsesFiles(t *testing.T) {
 	foreign := filepath.Join(j.Folder, "mixpanel-2023-01-01.json.gz")
 	require.NoError(t, os.WriteFile(foreign, []byte("mine"), 0o600))
 	_, err := j.Run(t.Context())
-	requireProblem(t, KindOptions, err, "has mixpanel-2023-01-01.json.gz already, and no record of where it is from")
+	requireProblem(t, KindOptions, err, "already has mixpanel-2023-01-01.json.gz, but no record of its origin")
 	require.Empty(t, s.requests())
 
 	require.NoError(t, os.Remove(foreign))
@@ -76,7 +76,7 @@ func TestSomebodyElsesFiles(t *testing.T) {
 		path := filepath.Join(j.Folder, name)
 		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
 		_, err = j.Run(t.Context())
-		requireProblem(t, KindOther, err, name+" is not of this download: move it elsewhere")
+		requireProblem(t, KindOther, err, name+" does not belong to this download: move it elsewhere")
 		left, err := os.ReadFile(path)
 		require.NoError(t, err)
 		require.Equal(t, text, string(left))
@@ -234,7 +234,7 @@ func TestDiskFull(t *testing.T) {
 			require.Greater(t, room, 500)
 			return
 		}
-		requireProblem(t, KindOther, err, "cannot be written: no space left on device: see to the disk")
+		requireProblem(t, KindOther, err, "cannot be written: no space left on device: check the disk")
 		require.True(t, errors.Is(err, syscall.ENOSPC))
 		for _, name := range files(t, j.Folder) {
 			require.Equal(t, want[name], unpacked(t, filepath.Join(j.Folder, name)), name)

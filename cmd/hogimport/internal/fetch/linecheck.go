@@ -46,13 +46,13 @@ func (c *lineCheck) read(ctx context.Context, r io.Reader) error {
 		case errors.As(err, &path):
 			return err // of the disk
 		case err != nil:
-			return notWhole("its packed form is damaged or cut off")
+			return notWhole("the compressed data is damaged or cut off")
 		}
 		if err := c.judge(line.Text, line.Long); err != nil {
 			return err
 		}
 		if line.Open && c.needsNewline {
-			return notWhole("it ends in the middle of a line")
+			return notWhole("the answer ends in the middle of a line")
 		}
 	}
 }

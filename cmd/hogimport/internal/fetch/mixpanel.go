@@ -119,10 +119,10 @@ func receiveLines(w io.Writer, answer *http.Response) error {
 		return err
 	case "", "identity":
 	default:
-		return notWhole("it is packed in a way that was not asked for")
+		return notWhole("the answer has an unexpected encoding")
 	}
 	if answer.ContentLength < 0 && len(answer.TransferEncoding) == 0 && answer.ProtoMajor < 2 { // it may be cut off without an error
-		return notWhole("nothing says where it ends")
+		return notWhole("the end of the answer is not marked")
 	}
 	packed := gzip.NewWriter(w)
 	_, err := io.Copy(packed, answer.Body)
@@ -137,7 +137,7 @@ func checkLinesFile(ctx context.Context, path string, lines *lineCheck) error {
 	defer f.Close()
 	plain, err := gzip.NewReader(f)
 	if err != nil {
-		return notWhole("its packed form is damaged or cut off")
+		return notWhole("the compressed data is damaged or cut off")
 	}
 	lines.needsNewline, lines.needs = true, []string{`"event"`, `"properties"`}
 	return lines.read(ctx, plain)

@@ -95,7 +95,7 @@ func (r *run) wait(ctx context.Context, why string, until time.Time) error {
 }
 
 func (r *run) stopped(ctx context.Context) error {
-	return &Problem{Kind: KindStopped, Text: "stopped", Todo: "run the same command again: it downloads what is not there yet", Cause: context.Cause(ctx)}
+	return &Problem{Kind: KindStopped, Text: "stopped", Todo: "run the same command again: it downloads the missing parts", Cause: context.Cause(ctx)}
 }
 
 // judge decides whether another try follows a failed one. It returns the time and the reason, or the error that
@@ -188,7 +188,7 @@ func (r *run) judgeBusy(asked time.Duration, p *patience) (time.Duration, string
 	why := r.export.vendor + " has had too many requests (429)"
 	if wait > busy || now.Add(wait).Sub(p.busy) > busy {
 		end := &Problem{Kind: KindStopped, Text: why + ", and still refuses more",
-			Todo: "end what else uses its limit, and run the same command again later"}
+			Todo: "stop other programs that use its limit, and run the same command again later"}
 		if wait > busy {
 			const most = 366 * 24 * time.Hour
 			until := now.Add(min(wait, most)).UTC().Format("2006-01-02 15:04 UTC")

@@ -162,7 +162,7 @@ func (r *run) fill(ctx context.Context, gap span) error {
 			for gap.chunk(step).units() >= piece.units() {
 				step /= 2
 			}
-			r.show.Say(fmt.Sprintf("%s: %s %s: it is asked for in smaller pieces.", r.export.vendor, r.export.spanText(piece), large.why))
+			r.show.Say(fmt.Sprintf("%s: %s %s: downloading smaller pieces.", r.export.vendor, r.export.spanText(piece), large.why))
 		case err != nil:
 			return err
 		default:

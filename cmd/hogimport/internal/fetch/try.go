@@ -45,9 +45,9 @@ func reason(err error) string {
 	case errors.Is(err, errIdle):
 		return errIdle.Error()
 	case errors.As(err, new(*net.DNSError)):
-		return "no address is known for its name"
+		return "the host name has no address"
 	case errors.As(err, new(*tls.CertificateVerificationError)):
-		return "its certificate cannot be verified"
+		return "the certificate cannot be verified"
 	case isTimeout(err):
 		return "no answer in time"
 	case errors.As(err, &operation):
@@ -157,7 +157,7 @@ func (r *run) try(ctx context.Context, s span) error {
 	case errors.Is(context.Cause(ctx), errIdle):
 		err = notWhole(errIdle.Error())
 	default:
-		err = notWhole("it was cut off: " + reason(httptry.NoURL(err)))
+		err = notWhole("the answer was cut off: " + reason(httptry.NoURL(err)))
 	}
 	if err != nil {
 		_ = file.Close() // since not all systems remove open files

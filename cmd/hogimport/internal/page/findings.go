@@ -96,7 +96,7 @@ func (c Check) findings(v checkView) (list []page.Finding) {
 		}
 		title := "PostHog handles some events differently"
 		if !slices.ContainsFunc(warned, func(w reason) bool { return warnedThings[hogapi.Warning(w.Name)] != "file" }) {
-			title = "Some files need a look"
+			title = "Check some files"
 		}
 		add(page.Warn, "warnings", title, strings.Join(texts, " "))
 	}

@@ -177,7 +177,7 @@ var reasonTexts = map[hogapi.Reason]string{
 	event.ReasonBadNumber:      "A number that PostHog cannot read, such as NaN.",
 	event.ReasonBadProperties:  "The properties are not a JSON object, or are nested too deep.",
 	event.ReasonBadSpecial:     "A property with a meaning to PostHog has a value by which the event would be dropped, or have no effect.",
-	event.ReasonBadMerge:       "It would merge a person with a placeholder such as null. PostHog refuses that.",
+	event.ReasonBadMerge:       "The event would merge a person with a placeholder such as null. PostHog refuses that.",
 	event.ReasonDangerousMerge: "$merge_dangerously merges persons for good, so hogimport does not send it.",
 	event.ReasonCookieless:     "The id of cookieless events, which cannot be imported.",
 }

@@ -41,7 +41,7 @@ func (c Check) overlap() *overlap {
 			Text: "Set POSTHOG_PERSONAL_API_KEY (scope query:read) and POSTHOG_PROJECT_ID to compare these days with the events that the project already has.",
 		}
 	}
-	o := &overlap{Level: page.Good, Title: "The project has no events in these days", Text: "Nothing can be there twice."}
+	o := &overlap{Level: page.Good, Title: "The project has no events in these days", Text: "Nothing can be duplicated."}
 	for _, d := range r.Held {
 		own := min(c.Own[d.Day], d.Project)
 		o.Own, o.Project = o.Own+own, o.Project+d.Project-own

@@ -210,15 +210,15 @@ func TestWhatAVerificationSaysFirst(t *testing.T) {
 		title string
 	}{
 		history.VerificationComplete:            {pages.Good, "Complete: all 1,000 events are in the project"},
-		history.VerificationCompleteByCounts:    {pages.Warn, "As many events are there as were sent: 990. It is not proved that they are the same ones"},
+		history.VerificationCompleteByCounts:    {pages.Warn, "As many events are there as were sent: 990. The uuids were not compared"},
 		history.VerificationUnfinished:          {pages.Warn, "Nothing is missing so far, but the import is not finished"},
-		history.VerificationCompleteUnconfirmed: {pages.Warn, "All acknowledged events have arrived; unconfirmed ones are not settled"},
+		history.VerificationCompleteUnconfirmed: {pages.Warn, "All acknowledged events have arrived; some unconfirmed ones are still open"},
 		history.VerificationStillArriving:       {pages.Info, "Still arriving: 10 events are not there yet"},
-		history.VerificationUnknown:             {pages.Info, "It is not known yet whether all events have arrived"},
+		history.VerificationUnknown:             {pages.Info, "Whether all events have arrived is not known yet"},
 		history.VerificationMoved:               {pages.Warn, "3 events are under another day or name"},
 		history.VerificationTooMany:             {pages.Bad, "4 events are there that were not sent"},
 		history.VerificationMissing:             {pages.Bad, "1 event is missing"},
-		"a state of tomorrow":                   {pages.Info, "It is not known yet whether all events have arrived"},
+		"a state of tomorrow":                   {pages.Info, "Whether all events have arrived is not known yet"},
 	} {
 		v := &history.Verification{State: state, Acknowledged: 1000, Seen: 990, MissingEvents: 1, MovedEvents: 3, ForeignEvents: 4}
 		p := page.Verify{Verification: v}

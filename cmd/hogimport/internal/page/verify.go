@@ -209,12 +209,12 @@ func (p Verify) Verdict() page.Verdict {
 		}
 		return page.NewVerdict(page.Good, "Complete: all "+page.Count(v.Acknowledged)+" events are in the project"+p.split(v.Acknowledged), "The uuids of every day and every name are those that were sent.")
 	case history.VerificationCompleteByCounts:
-		return page.NewVerdict(page.Warn, "As many events are there as were sent: "+page.Count(v.Seen)+". It is not proved that they are the same ones",
+		return page.NewVerdict(page.Warn, "As many events are there as were sent: "+page.Count(v.Seen)+". The uuids were not compared",
 			"The import was run by an older release, or the server does not sum up uuids. Verify with the source files, to compare their uuids.")
 	case history.VerificationUnfinished:
 		return page.NewVerdict(page.Warn, "Nothing is missing so far, but the import is not finished", "Run the import to its end, then verify again.")
 	case history.VerificationCompleteUnconfirmed:
-		return page.NewVerdict(page.Warn, "All acknowledged events have arrived; unconfirmed ones are not settled",
+		return page.NewVerdict(page.Warn, "All acknowledged events have arrived; some unconfirmed ones are still open",
 			page.Plural(v.Unconfirmed, "event was", "events were")+" sent without a clear answer. Verify with the source files and a day later to learn which of them are there.")
 	case history.VerificationStillArriving:
 		return page.NewVerdict(page.Info, "Still arriving: "+page.Plural(lacking, "event is", "events are")+" not there yet",
@@ -230,7 +230,7 @@ func (p Verify) Verdict() page.Verdict {
 			"PostHog acknowledged them and does not show them. Look for the cause below, then send exactly these again.")
 	case history.VerificationUnknown:
 	}
-	return page.NewVerdict(page.Info, "It is not known yet whether all events have arrived", "The reasons are with the days below. It does not mean that events are missing.")
+	return page.NewVerdict(page.Info, "Whether all events have arrived is not known yet", "The reasons are with the days below. This does not mean that events are missing.")
 }
 
 // Apart returns how many of the events with the uuid of another one PostHog keeps apart, since their name, person

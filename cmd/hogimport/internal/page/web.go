@@ -187,8 +187,8 @@ func (c Check) webFindings(add func(l page.Level, anchor, title, text string)) {
 	}
 	if n := len(r.Busy); n > 0 {
 		add(page.Warn, "web", page.Plural(int64(n), "distinct id has", "distinct ids have")+" more than 5,000 events in a minute",
-			"PostHog stops to process persons for such an id: its events stay, but its person is not updated. The busiest is "+page.Shown(r.Busy[0].DistinctID)+
-				" with "+page.Count(r.Busy[0].Events)+" events. Is it the id of a server, or of everybody who is not known?")
+			"PostHog stops processing persons for such an id: its events stay, but its person is not updated. The busiest is "+page.Shown(r.Busy[0].DistinctID)+
+				" with "+page.Count(r.Busy[0].Events)+" events. Is it the id of a server, or of all unknown users?")
 	}
 	if names := Mixed(r); len(names) > 0 {
 		const most = 3
