@@ -35,21 +35,38 @@ func pages(t *testing.T) (text []byte) {
 	return text
 }
 
-func blocks(t *testing.T) (program string, fragments []string) {
+// blocks returns the whole programs, which are two of the README and one of docs/calls.md, and the other blocks.
+func blocks(t *testing.T) (programs, fragments []string) {
 	t.Helper()
 	for _, found := range goBlock.FindAllSubmatch(pages(t), -1) {
 		if code := string(found[1]); strings.HasPrefix(code, "package main\n") {
-			require.Empty(t, program, "one whole program")
-			program = code
+			programs = append(programs, code)
 		} else {
 			fragments = append(fragments, code)
 		}
 	}
-	require.NotEmpty(t, program)
-	return program, fragments
+	require.Len(t, programs, 3)
+	return programs, fragments
 }
 
 const signedUp = `{"event":"signed up","distinct_id":"ann","timestamp":"2024-05-01T12:30:00+02:00"}`
+
+// The README's programs print lines like those below them.
+func TestTheProgramsOfTheREADME(t *testing.T) {
+	page, err := os.ReadFile("../README.md")
+	require.NoError(t, err)
+	programs, _ := blocks(t)
+	for i, want := range []string{
+		`(?m)^[\w ]+ \(\w+\)\n   \d{4}-\d\d-\d\d \d\d:00:00 \+0000 UTC (Completed|Failed)$`,
+		`(?m)^import "commits": read \d+ = acknowledged \d+ \+ rejected 0 \+ pending 0$`,
+	} {
+		server := hogapitest.New()
+		out, err := runProgram(t, server, programs[i], signedUp)
+		require.NoError(t, err, "%s", out)
+		assert.Regexp(t, want, out)
+		assert.Regexp(t, want, string(page))
+	}
+}
 
 func TestTheWholeProgramRuns(t *testing.T) {
 	server := hogapitest.New()
@@ -94,10 +111,16 @@ func TestTheWholeProgramNoticesRefusals(t *testing.T) {
 	assert.Zero(t, server.Ledger().Len())
 }
 
-// runREADME runs the whole program on a file of events, against a server, to which it adds a failed run.
+// runREADME runs the whole program of docs/calls.md.
 func runREADME(t *testing.T, server *hogapitest.Server, events string, env ...string) (out string, err error) {
 	t.Helper()
-	program, _ := blocks(t)
+	programs, _ := blocks(t)
+	return runProgram(t, server, programs[2], events, env...)
+}
+
+// runProgram runs a program on a file of events, against a server, to which it adds a failed run.
+func runProgram(t *testing.T, server *hogapitest.Server, program, events string, env ...string) (out string, err error) {
+	t.Helper()
 	t.Cleanup(server.Close)
 	project := server.Project(hogapitest.DefaultProject)
 	project.AddRun(project.AddExport(hogapitest.Export{Name: "nightly"}), hogapitest.Run{Status: hogapi.RunStatusFailed})
