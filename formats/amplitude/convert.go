@@ -11,7 +11,6 @@ import (
 	"github.com/hogapi/hogapi/formats"
 	"github.com/hogapi/hogapi/formats/internal/record"
 	"github.com/hogapi/hogapi/history"
-	"github.com/hogapi/hogapi/internal/jsonb"
 )
 
 // Names of events on which PostHog acts.
@@ -137,7 +136,7 @@ func (s *converter) readUser(isKept bool) error {
 	if !isObject {
 		return nil
 	}
-	if err := jsonb.Object(properties, s.visitUser); err != nil {
+	if err := s.Object(properties, s.visitUser); err != nil {
 		return fmt.Errorf("user_properties: %w", err)
 	}
 	return nil

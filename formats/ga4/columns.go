@@ -14,6 +14,7 @@ func isNothing(raw []byte) bool { return record.IsNone(raw) || string(raw) == `"
 // columns makes properties of columns. Members without a property of their own stay in one that is
 // named as its column. One goroutine at a time may use it.
 type columns struct {
+	noted       *record.Noted
 	out         *record.Object
 	left, inner record.Object // the members that stay: of a column, of an object in it
 	to          *record.Object
@@ -25,7 +26,8 @@ type columns struct {
 	clean       cleaner
 }
 
-func (c *columns) bind(out *record.Object) {
+func (c *columns) bind(noted *record.Noted, out *record.Object) {
+	c.noted = noted
 	c.out, c.visit, c.fields = out, c.member, c.device.fields()
 	c.clean.bind()
 }
@@ -59,7 +61,7 @@ func (c *columns) object(name string, t targets, raw []byte) error {
 	c.inner.Begin()
 	c.targets, c.to = t, &c.left
 	c.device, c.fault = device{}, nil
-	if err := jsonb.Object(raw, c.visit); err != nil || c.fault != nil {
+	if err := c.noted.Object(raw, c.visit); err != nil || c.fault != nil {
 		return cmp.Or(err, c.fault)
 	}
 	if name == "device" {

@@ -46,7 +46,7 @@ func newConverter(o Options) *converter {
 	c.row.bind()
 	c.visit = c.row.Visit
 	c.params.bind()
-	c.columns.bind(&c.out)
+	c.columns.bind(&c.Noted, &c.out)
 	return c
 }
 
@@ -141,9 +141,9 @@ func (c *converter) uuid() uuid.UUID {
 // event_params differs between exports of a day, and the intraday table lacks some numbers of the batch.
 func (c *converter) appendParams(b []byte) []byte {
 	c.members = c.members[:0]
-	_ = jsonb.Object(c.out.JSON(), func(key, value []byte) { // valid: it was made here
+	c.out.Each(func(key, value []byte) {
 		if !strings.HasPrefix(string(key), "batch_") {
-			c.members = append(c.members, record.Member{Name: bytes.Clone(key), Value: value})
+			c.members = append(c.members, record.Member{Name: key, Value: value})
 		}
 	})
 	slices.SortFunc(c.members, func(a, b record.Member) int { return bytes.Compare(a.Name, b.Name) })

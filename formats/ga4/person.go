@@ -35,7 +35,7 @@ func (p *person) source(raw []byte, c *columns) error {
 		return nil
 	}
 	c.left.Begin()
-	err := jsonb.Object(raw, func(key, value []byte) {
+	err := c.noted.Object(raw, func(key, value []byte) {
 		if row, isKnown := sourceTargets[string(key)]; isKnown && isReal(value) {
 			p.initial.Add(row.To, value)
 		} else if !isNothing(value) {

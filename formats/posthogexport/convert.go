@@ -40,6 +40,8 @@ func (r *row) bind() {
 
 // converter makes events of rows. One goroutine at a time may use it.
 type converter struct {
+	record.Noted
+
 	options Options
 	row     row
 	visit   jsonb.Visitor // of row, bound once
@@ -74,7 +76,10 @@ func (c *converter) Begin() {
 }
 
 // Read reads a row.
-func (c *converter) Read(raw []byte) error { return jsonb.Object(raw, c.visit) }
+func (c *converter) Read(raw []byte) error {
+	_, err := c.ReadObject(raw, c.visit, "", nil)
+	return err
+}
 
 // ID is the uuid of a row, also of a damaged one.
 func (c *converter) ID(bool) uuid.UUID {
@@ -94,7 +99,7 @@ func (c *converter) Events() ([]hogapi.Event, error) {
 	if ev.Name == "$identify" && c.anonymous != ev.DistinctID {
 		ev.AnonymousID = c.anonymous
 	}
-	ev.RawProperties = c.out.JSON()
+	ev.RawProperties = c.JSON(&c.out)
 	return []hogapi.Event{ev}, nil
 }
 
@@ -143,7 +148,7 @@ func (c *converter) properties(distinctID string) error {
 	c.out.Begin()
 	c.distinctID, c.anonymous = distinctID, ""
 	if !record.IsNone(raw) {
-		if err := jsonb.Object(raw, c.own); err != nil {
+		if err := c.Object(raw, c.own); err != nil {
 			return err
 		}
 	}

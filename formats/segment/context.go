@@ -13,6 +13,7 @@ import (
 // contextReader reads the context of a call into the values of the table. Members that the table does not know stay
 // in one named context.
 type contextReader struct {
+	noted  *record.Noted
 	values *record.Values
 
 	path  []byte // of the member at hand, from the beginning of the call
@@ -43,7 +44,8 @@ var sections = func() map[string]bool {
 	return found
 }()
 
-func (r *contextReader) bind(values *record.Values) {
+func (r *contextReader) bind(noted *record.Noted, values *record.Values) {
+	r.noted = noted
 	r.values, r.visit, r.visitInner = values, r.member, r.innerMember
 }
 
@@ -54,7 +56,7 @@ func (r *contextReader) read(raw []byte) error {
 	if !record.IsObject(raw) {
 		return nil
 	}
-	err := jsonb.Object(raw, r.visit)
+	err := r.noted.Object(raw, r.visit)
 	return cmp.Or(err, r.fault)
 }
 

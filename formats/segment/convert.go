@@ -41,7 +41,7 @@ func newConverter(o Options) *converter {
 	c := &converter{options: o, values: table.Values()}
 	c.call.bind()
 	c.visit, c.keep = c.call.Visit, c.keepField
-	c.context.bind(c.values)
+	c.context.bind(&c.Noted, c.values)
 	return c
 }
 
@@ -259,7 +259,7 @@ func (c *converter) groupCall() error {
 func (c *converter) own() error {
 	switch raw := c.call.properties; {
 	case record.IsObject(raw):
-		err := jsonb.Object(raw, func(key, value []byte) {
+		err := c.Object(raw, func(key, value []byte) {
 			if c.kind == kindPage {
 				c.path = append(append(c.path[:0], inProperties...), key...)
 				if record.IsNone(value) && c.values.Take(c.path, nil) || !record.IsNone(value) && c.values.Take(c.path, value) {

@@ -58,6 +58,29 @@ func (v *View) Each(visit func(key, value []byte, isInner bool)) {
 	}
 }
 
+// Within calls visit for the members of an object that is a value of a member. It returns false, and calls nothing, if the
+// value is none, or has a key twice.
+func (v *View) Within(value []byte, visit Visitor) bool {
+	if v.IsEmpty() || len(value) == 0 {
+		return false
+	}
+	for i := 0; i < len(v.spans); i++ {
+		s := &v.spans[i]
+		inner := v.spans[i+1 : i+1+int(s.inner)]
+		if i += int(s.inner); &v.text[s.value] != &value[0] {
+			continue
+		}
+		if value[0] != '{' || len(inner) > 0 && inner[len(inner)-1].isAfter {
+			return false
+		}
+		for j := range inner {
+			visit(v.key(&inner[j]), v.text[inner[j].value:inner[j].end])
+		}
+		return true
+	}
+	return false
+}
+
 func (v *View) key(s *span) []byte {
 	key := v.text[s.key:s.keyEnd]
 	if bytes.IndexByte(key, '\\') >= 0 {

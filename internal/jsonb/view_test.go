@@ -33,6 +33,15 @@ func requireView(t *testing.T, v *View, raw []byte) {
 	}
 	v.Each(func(key, value []byte, isInner bool) { note(&got, isInner)(key, value) })
 	require.Equal(t, want, got)
+	err = Object(raw, func(_, value []byte) {
+		var want, got []member
+		isObject := value[0] == '{' && Object(value, note(&want, true)) == nil
+		require.Equal(t, isObject, v.Within(value, note(&got, true)))
+		if isObject {
+			require.Equal(t, want, got)
+		}
+	})
+	require.NoError(t, err)
 	canonical, err := Canonical(nil, raw)
 	require.NoError(t, err)
 	require.Equal(t, string(canonical), string(v.AppendCanonical(nil)))

@@ -145,6 +145,17 @@ func (o *Object) note(view *jsonb.View, raw []byte) {
 	}
 }
 
+// Each calls visit for each member.
+func (o *Object) Each(visit jsonb.Visitor) {
+	for _, m := range o.members {
+		key := o.buf[m.key+1 : m.colon-1]
+		if bytes.IndexByte(key, '\\') >= 0 {
+			key, _ = jsonb.AppendUnquoted(nil, o.buf[m.key:m.colon]) // it was made here
+		}
+		visit(key, o.buf[m.colon+1:m.end])
+	}
+}
+
 // begin adds a key. It returns where the key begins, or false if it is there already.
 func begin[T string | []byte](o *Object, key T) (at member, ok bool) {
 	return o.beginQuoted(func(dst []byte) []byte { return appendText(dst, key) })

@@ -114,6 +114,14 @@ func (n *Noted) ReadObject(raw []byte, visit jsonb.Visitor, key string, inner js
 	return jsonb.ObjectInto(&n.parts.Record, raw, visit, key, inner)
 }
 
+// Object is jsonb.Object for an object in the record.
+func (n *Noted) Object(raw []byte, visit jsonb.Visitor) error {
+	if n.parts != nil && n.parts.Record.Within(raw, visit) {
+		return nil
+	}
+	return jsonb.Object(raw, visit)
+}
+
 // JSON is a copy of the properties of the first event.
 func (n *Noted) JSON(o *Object) []byte {
 	raw := o.JSON()
