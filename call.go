@@ -183,7 +183,7 @@ func (c *Client) call(ctx context.Context, r request, out any, options ...CallOp
 		return err
 	}
 	cfg.emptyReply()
-	return c.do(ctx, r, cfg, c.core.APIPath, out)
+	return c.do(ctx, r, cfg, out)
 }
 
 // ask is call for a method that returns the decoded answer.
@@ -203,17 +203,41 @@ func askRows[T any](ctx context.Context, c *Client, r request, options []CallOpt
 	return list.rows, err
 }
 
-// do makes one call below a path of the API: it prepares it, makes the tries, and decodes the answer or returns one typed
-// error. Newer servers lack /environments: a read that does not find its endpoint there is repeated below /projects, where
-// the following calls of that endpoint go at once.
-func (c *Client) do(ctx context.Context, r request, cfg callConfig, apiPath string, out any) error {
-	above, isOlder := strings.CutSuffix(apiPath, "/environments")
-	if isOlder && c.core.absent.Has(apiPath+r.op.Path) {
-		apiPath, isOlder = above+"/projects", false
+// do makes one call: it sends it, and reports its end. Newer servers lack /environments: a read that does not find its
+// endpoint there is sent again below /projects, where the following calls of that endpoint go at once.
+func (c *Client) do(ctx context.Context, r request, cfg callConfig, out any) error {
+	path := c.core.APIPath
+	above, isOlder := strings.CutSuffix(path, "/environments")
+	if isOlder && c.core.absent.Has(path+r.op.Path) {
+		path, isOlder = above+"/projects", false
 	}
+	x, err := c.send(ctx, r, cfg, path, out)
+	if x == nil {
+		return err
+	}
+	isAbsent := x.Status == http.StatusNotFound && x.Problem.Detail == httptry.NoEndpoint
+	if isAbsent && r.op.Name != ops.Do { // the paths of Do have no bound
+		c.core.absent.Add(path + r.op.Path)
+	}
+	switch {
+	case isOlder && isAbsent && r.op.Method != http.MethodGet:
+		nameProjects(err, above)
+	case isOlder && isAbsent:
+		var again *exchange
+		if again, err = c.send(ctx, r, cfg, above+"/projects", out); again != nil {
+			again.started, x = x.started, again
+		}
+	}
+	c.core.observe(ctx, CallRecord{CallInfo: x.info(x.Number), StatusCode: x.Status, Err: err, Duration: time.Since(x.started), Ended: true})
+	return err
+}
+
+// send makes the tries of a call below a path of the API, and decodes the answer or returns one typed error. Without an
+// exchange, nothing was sent.
+func (c *Client) send(ctx context.Context, r request, cfg callConfig, apiPath string, out any) (*exchange, error) {
 	x, err := c.prepare(ctx, r, cfg, apiPath)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if out != nil || cfg.reply != nil {
 		x.Plan.MaxBytes = httptry.MaxAnswer
@@ -227,22 +251,10 @@ func (c *Client) do(ctx context.Context, r request, cfg callConfig, apiPath stri
 	} else {
 		err = x.failure(ctx)
 	}
-	isUnknown := x.Status == http.StatusNotFound && x.Problem.Detail == httptry.NoEndpoint
-	if isUnknown && r.op.Name != ops.Do { // the paths of Do have no bound
-		c.core.absent.Add(apiPath + r.op.Path)
-	}
-	isOlder = isOlder && isUnknown
-	if isOlder && r.op.Method != http.MethodGet {
-		nameProjects(err, above)
-	}
 	if cfg.reply != nil {
 		*cfg.reply = Reply{x.Status, x.Try.Header, x.Try.Body}
 	}
-	c.core.observe(ctx, CallRecord{CallInfo: x.info(x.Number), StatusCode: x.Status, Err: err, Duration: time.Since(x.started), Ended: true})
-	if isOlder && r.op.Method == http.MethodGet {
-		return c.do(ctx, r, cfg, above+"/projects", out)
-	}
-	return err
+	return x, err
 }
 
 // prepare validates a request and builds it, with everything that a try needs.
@@ -267,7 +279,7 @@ func (c *Client) prepare(ctx context.Context, r request, cfg callConfig, apiPath
 	if slices.Contains(blockingRefreshes, target.Query().Get("refresh")) {
 		r.minTry, r.noRetryIfSlow = max(r.minTry, refreshTry), true
 	}
-	x := &exchange{core: c.core, request: r, project: c.project, started: time.Now(), Try: &httptry.Try{}}
+	x := &exchange{core: c.core, request: r, project: c.project, started: time.Now(), Try: &httptry.Try{}} // an error before the first try has the number 0
 	if ctx.Err() != nil {
 		return nil, x.transportError(httptry.ContextError(ctx), false)
 	}
@@ -294,7 +306,7 @@ func (c *Client) prepare(ctx context.Context, r request, cfg callConfig, apiPath
 		Plan:   httptry.Plan{Origin: httptry.OriginOf(target), Timeout: max(c.core.clients.TryAPI, r.minTry)},
 		Client: c.core.clients.API(), Policy: c.core.retry, Tokens: &c.core.tokens,
 		Method: r.op.Method, URL: target.String(), Header: header, Body: body,
-		Once: r.op.Replay == endpoints.Never, NoRetryIfSlow: r.noRetryIfSlow, TakesLocation: r.location != nil,
+		ActsEachTime: r.op.Replay == endpoints.Never, NoRetryIfSlow: r.noRetryIfSlow, TakesLocation: r.location != nil,
 		Keys: keys, Now: c.core.now,
 		Mark: func(ctx context.Context, try int) context.Context {
 			return context.WithValue(ctx, callInfoKey{}, r.info(try))

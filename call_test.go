@@ -230,7 +230,14 @@ func TestEnvironmentsThatAreGone(t *testing.T) {
 		"at projects, once": {"GET", "/api/projects", noEndpointBody, 404, 1, ErrUnsupported},
 	} {
 		t.Run(name, func(t *testing.T) {
-			client, mock := newTestClient(t, WithAPIPath(tt.path))
+			var tries, ended []CallRecord
+			client, mock := newTestClient(t, WithAPIPath(tt.path), WithHooks(Hooks{OnCall: func(_ context.Context, r CallRecord) {
+				if r.Ended {
+					ended = append(ended, r)
+				} else {
+					tries = append(tries, r)
+				}
+			}}))
 			mock.RegisterNoResponder(httpmock.NewStringResponder(tt.status, tt.first))
 			if tt.calls == 2 {
 				mock.RegisterResponder(tt.method, gone, httpmock.NewStringResponder(tt.status, tt.first))
@@ -244,6 +251,9 @@ func TestEnvironmentsThatAreGone(t *testing.T) {
 			require.ErrorIs(t, err, tt.is)
 			assert.Equal(t, tt.is == nil, out.N == 1)
 			assert.Equal(t, tt.calls, mock.GetTotalCallCount())
+			assert.Len(t, tries, tt.calls)
+			require.Len(t, ended, 1, "a call ends once")
+			assert.Equal(t, err, ended[0].Err)
 		})
 	}
 	client, mock := newTestClient(t, WithAPIPath("/api/environments"))

@@ -36,21 +36,23 @@ func (x *exchange) failure(ctx context.Context) error {
 	if x.op.Method == http.MethodDelete && x.MayHaveActedBefore && x.SaysGone() {
 		return nil // an earlier try has deleted it, and its answer was lost
 	}
-	err := error(x.transportError(x.Err, x.EverSent))
-	if x.Status != 0 {
+	var err error
+	if x.Status == 0 {
+		err = x.transportError(x.Err, x.EverSent)
+	} else {
 		err = x.apiError()
 	}
 	err = x.Explain(ctx, err)
 	if x.MayHaveActed {
-		err = x.unlessRepeatable(err, x.SaysDone())
+		err = x.outcomeUnknown(err, x.SaysDone())
 	}
 	return err
 }
 
-// unlessRepeatable returns the error of a call that may have taken effect. If the call may not be repeated,
-// that is an OutcomeUnknownError.
-func (x *exchange) unlessRepeatable(err error, done bool) error {
-	if !x.Once {
+// outcomeUnknown returns the error of a call that may have taken effect: an OutcomeUnknownError, unless the call may be
+// repeated.
+func (x *exchange) outcomeUnknown(err error, done bool) error {
+	if !x.ActsEachTime {
 		return err
 	}
 	return &OutcomeUnknownError{CallInfo: x.info(x.Number), Done: done, Err: err}
@@ -92,10 +94,8 @@ func (x *exchange) read(ctx context.Context, out any) error {
 	case len(body) > 0:
 		err = decodeAnswer(ctx, body, out)
 	}
-	if one, isOne := out.(identified); err == nil && x.matches != nil {
-		err = x.matches(out)
-	} else if err == nil && isOne && strings.HasSuffix(x.op.Path, "}/") && one.identity() != "" { // refuse another object
-		err = isAskedFor("id", one.identity(), x.ids[len(x.ids)-1])
+	if one, isOne := out.(identified); err == nil && (isOne || x.matches != nil) {
+		err = x.checkIdentity(one, out)
 	}
 	if err == nil {
 		return nil
@@ -103,10 +103,10 @@ func (x *exchange) read(ctx context.Context, out any) error {
 	if ctx.Err() != nil {
 		x.Canceled = true
 		err = fmt.Errorf("the answer was not read to its end: %w", httptry.ContextError(ctx))
-		return x.unlessRepeatable(x.transportError(err, true), !page)
+		return x.outcomeUnknown(x.transportError(err, true), !page)
 	}
 	if faults, ok := errors.AsType[httptry.RowFaults](err); ok {
-		return x.unlessRepeatable(x.rowErrors(faults, body), false)
+		return x.outcomeUnknown(x.rowErrorsOf(faults, body), false)
 	}
 	hint := ""
 	switch {
@@ -120,7 +120,7 @@ func (x *exchange) read(ctx context.Context, out any) error {
 	if !errors.Is(err, httptry.ErrTooBig) { // ErrTooBig quotes nothing from the answer
 		err = x.masked(err)
 	}
-	return x.unlessRepeatable(&DecodeError{
+	return x.outcomeUnknown(&DecodeError{
 		CallInfo: x.info(x.Number), StatusCode: x.Status, Err: err, hint: hint, body: x.shown(body),
 	}, false)
 }
@@ -137,6 +137,17 @@ func (x *exchange) shown(body []byte) []byte {
 
 // identified is an answer that says which object it is; "" if it does not.
 type identified interface{ identity() string }
+
+// checkIdentity refuses an answer about something else than the request: an object with another id, or what matches refuses.
+func (x *exchange) checkIdentity(one identified, answer any) error {
+	if x.matches != nil {
+		return x.matches(answer)
+	}
+	if !strings.HasSuffix(x.op.Path, "}/") || one.identity() == "" {
+		return nil
+	}
+	return isAskedFor("id", one.identity(), x.ids[len(x.ids)-1])
+}
 
 // tried reports one try.
 func (x *exchange) tried(ctx context.Context, t *httptry.Try) {

@@ -112,7 +112,7 @@ type (
 func walkByOffset[T any](c *Client, r request, o ListOptions, options []CallOption) offsetWalk[T] {
 	r, fetch := pagesOf[OffsetPage[T]](c, r.refuse(o.check()), options)
 	w := offsetWalk[T]{
-		HasCount: true, Fetch: fetch, Next: pages.ByOffset, Refuse: r.check, Failed: r.failedAt,
+		HasCount: true, Fetch: fetch, Next: pages.ByOffset, Check: r.check, Failed: r.failedAt,
 		View: func(p *OffsetPage[T]) pages.View[T] {
 			return pages.View[T]{Items: p.Results, Count: p.Count, Link: outgoing.OrDefault(p.Next)}
 		},
@@ -131,7 +131,7 @@ func walkByCursor[T any](c *Client, r request, o CursorOptions, options []CallOp
 		cursor, _ = pages.Start(cursor) // checked
 	}
 	return cursorWalk[T]{
-		Fetch: fetch, Next: pages.ByCursor, Refuse: r.check, Failed: r.failedAt,
+		Fetch: fetch, Next: pages.ByCursor, Check: r.check, Failed: r.failedAt,
 		View: func(p *CursorPage[T]) pages.View[T] {
 			return pages.View[T]{Items: p.Results, Link: outgoing.OrDefault(p.Next)}
 		},
@@ -151,13 +151,13 @@ func pagesOf[P any](c *Client, r request, options []CallOption) (request, func(c
 		query := url.Values{}
 		maps.Copy(query, r.query)
 		at.Set(query)
-		own := cfg
+		own := cfg // pages may be fetched at the same time: each has a Reply of its own until it is delivered
 		if cfg.reply != nil {
 			own.reply = new(Reply)
 			got.Deliver = func() { *cfg.reply = *own.reply }
 		}
 		page := new(P)
-		got.Err = c.do(ctx, r.with(query), own, c.core.APIPath, page)
+		got.Err = c.do(ctx, r.with(query), own, page)
 		if got.Err == nil || errors.As(got.Err, new(rowErrors)) { // with rowErrors, the page is there
 			got.Page = page
 		}
@@ -250,7 +250,7 @@ func (e rowErrors) At(i int) (raw []byte, err error) {
 	return e[at].Raw, e[at]
 }
 
-func (x *exchange) rowErrors(faults httptry.RowFaults, body []byte) (all rowErrors) {
+func (x *exchange) rowErrorsOf(faults httptry.RowFaults, body []byte) (all rowErrors) {
 	shown := x.shown(body)
 	for _, f := range faults {
 		all = append(all, &RowError{Index: f.Index, Field: f.Field, Raw: mask.Bytes(f.Raw, x.Keys), Err: &DecodeError{

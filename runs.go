@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"maps"
 	"net/url"
 	"slices"
 	"time"
@@ -154,7 +155,7 @@ func (o RunListOptions) check() *InputError {
 }
 
 func (o RunListOptions) query() url.Values {
-	ordering, q := o.Ordering, allRuns()
+	ordering, q := o.Ordering, maps.Clone(allRuns)
 	if ordering == "" && (!o.Start.IsZero() || !o.End.IsZero()) {
 		ordering = RunsByIntervalBackward
 	}
@@ -187,8 +188,8 @@ func (o RunListOptions) inAnyZone() RunListOptions {
 	return o
 }
 
-// allRuns returns the query of the calls on one run. Without it, the service would hide runs older than 7 days.
-func allRuns() url.Values { return url.Values{"after": {farPast}} }
+// allRuns is the query of the calls on one run. Without it, the service would hide runs older than 7 days.
+var allRuns = url.Values{"after": {farPast}}
 
 // RunsService is [Client.Runs]: it reads, cancels, retries and follows the runs of batch exports.
 type RunsService service
@@ -204,7 +205,8 @@ func (s *RunsService) Pages(ctx context.Context, exportID uuid.UUID, o *RunListO
 	return s.walk(exportID, o, options).Pages(ctx)
 }
 
-// All yields the selected runs. The error that ends it is a [*PageError], which says where to resume.
+// All yields the selected runs. The error that ends it is a [*PageError], which says where to resume, or an
+// [*InputError], before anything is sent.
 func (s *RunsService) All(ctx context.Context, exportID uuid.UUID, o *RunListOptions, options ...CallOption) iter.Seq2[Run, error] {
 	return s.walk(exportID, o, options).All(ctx)
 }
@@ -273,7 +275,7 @@ func (s *RunsService) walk(exportID uuid.UUID, o *RunListOptions, options []Call
 
 // Get returns one run, however old: GET /batch_exports/{batch_export_id}/runs/{id}/, scope batch_export:read.
 func (s *RunsService) Get(ctx context.Context, exportID, runID uuid.UUID, options ...CallOption) (*Run, error) {
-	return ask[Run](ctx, s.client, endpointByID(ops.RunsGet, exportID, runID).with(allRuns()), options)
+	return ask[Run](ctx, s.client, endpointByID(ops.RunsGet, exportID, runID).with(allRuns), options)
 }
 
 // Cancel ends a run that is under way, and waits up to two minutes until it has a FinishedAt: until then, a backfill of
@@ -283,7 +285,7 @@ func (s *RunsService) Get(ctx context.Context, exportID, runID uuid.UUID, option
 //
 // POST /batch_exports/{batch_export_id}/runs/{id}/cancel/ and GET …/runs/{id}/, scope batch_export:write.
 func (s *RunsService) Cancel(ctx context.Context, exportID, runID uuid.UUID, options ...CallOption) error {
-	r := endpointByID(ops.RunsCancel, exportID, runID).with(allRuns())
+	r := endpointByID(ops.RunsCancel, exportID, runID).with(allRuns)
 	if err := s.client.call(ctx, r, nil, options...); err != nil {
 		return err
 	}
@@ -326,7 +328,7 @@ func (s *RunsService) ended(ctx context.Context, exportID, runID uuid.UUID, opti
 //
 // POST /batch_exports/{batch_export_id}/runs/{id}/retry/, scope batch_export:write.
 func (s *RunsService) Retry(ctx context.Context, exportID, runID uuid.UUID, o *BackfillOptions, options ...CallOption) (*BackfillTicket, error) {
-	r := endpointByID(ops.RunsRetry, exportID, runID).with(allRuns())
+	r := endpointByID(ops.RunsRetry, exportID, runID).with(allRuns)
 	if err := r.check(ctx); err != nil {
 		return nil, err
 	}
@@ -354,5 +356,5 @@ func (s *RunsService) Retry(ctx context.Context, exportID, runID uuid.UUID, o *B
 //
 // GET /batch_exports/{batch_export_id}/runs/{id}/logs/, scope batch_export:read. [ErrUnsupported] on older servers.
 func (s *RunsService) Logs(ctx context.Context, exportID, runID uuid.UUID, o *LogOptions, options ...CallOption) (*LogPage, error) {
-	return s.client.logs(ctx, endpointByID(ops.RunsLogs, exportID, runID).with(allRuns()), o, options...)
+	return s.client.logs(ctx, endpointByID(ops.RunsLogs, exportID, runID).with(allRuns), o, options...)
 }

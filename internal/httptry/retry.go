@@ -29,7 +29,7 @@ type Call struct {
 	Header      http.Header
 	Body        []byte // nil for none
 
-	Once          bool     // the call acts again each time that it is carried out
+	ActsEachTime  bool     // the call acts again each time that it is carried out
 	NoRetryIfSlow bool     // a try that took too long is not repeated
 	TakesLocation bool     // a redirect is the wanted answer
 	Keys          []string // no error and no kept body may show them
@@ -101,7 +101,7 @@ func (c *Call) Send(ctx context.Context) *Try {
 	if resp != nil {
 		_ = resp.Body.Close() // empty: the body is in last
 	}
-	if last.Retry { // the context ended before it began
+	if last.Retry { // the context ended during the wait for the next try
 		last.Canceled = true
 		c.Tokens.give(c.paid)
 	}
@@ -133,7 +133,7 @@ func (c *Call) judge(ctx context.Context, before *Try, err error) *Try {
 		left = time.Until(deadline)
 	}
 	if !t.OK {
-		t.Decision = c.Policy.Decide(&t, c.Once, left, rand.Float64()) //nolint:gosec // jitter needs no secrecy
+		t.Decision = c.Policy.Decide(&t, c.ActsEachTime, left, rand.Float64()) //nolint:gosec // jitter needs no secrecy
 	}
 	if c.NoRetryIfSlow && (TookTooMuch(t.Status) || t.TimedOut) {
 		t.Retry = false
@@ -211,7 +211,7 @@ func (p Policy) WithDefaults(problem func(field, value, want string)) Policy {
 	return p
 }
 
-// Decide is the whole policy, for a try of a call that acts once or may be repeated. left is the time until the caller's
+// Decide is the policy without NoRetryIfSlow and the retry budget, which judge adds, for a try of a call that acts once or may be repeated. left is the time until the caller's
 // deadline, and random is in [0, 1).
 func (p Policy) Decide(t *Try, once bool, left time.Duration, random float64) (d Decision) {
 	d.MayHaveActed, d.TimedOut = t.mayHaveActed(), errors.Is(t.Err, ErrTimeout)

@@ -54,7 +54,7 @@ func TestSend(t *testing.T) {
 		"never":                    {nil, []roundTrip{busy}, 3, false, false},
 		"not found":                {nil, []roundTrip{own}, 1, false, true},
 		"a proxy's not found":      {nil, []roundTrip{answers(404, "<html>")}, 1, false, false},
-		"acts again each time":     {func(x *Call) { x.Once = true }, []roundTrip{busy}, 1, false, false},
+		"acts again each time":     {func(x *Call) { x.ActsEachTime = true }, []roundTrip{busy}, 1, false, false},
 		"a gateway's timeout":      {nil, []roundTrip{answers(504, "slow")}, 3, false, false},
 		"one that is not repeated": {func(x *Call) { x.NoRetryIfSlow = true }, []roundTrip{answers(504, "slow")}, 1, false, false},
 		"a redirect":               {nil, []roundTrip{answers(302, "", "Location", "https://elsewhere.test/?sig=1")}, 1, false, false},

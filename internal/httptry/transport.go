@@ -28,7 +28,8 @@ import (
 	"github.com/hogapi/hogapi/internal/mask"
 )
 
-// Plan bounds the tries of a call. It is for one try at a time.
+// Plan bounds the tries of a call, one at a time, and brings each from the transport to the loop: it travels in the context of
+// the requests.
 type Plan struct {
 	Origin   string        // of all requests: see [OriginOf]
 	Timeout  time.Duration // of one try, with the redirects that it follows
@@ -73,7 +74,7 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	ctx := req.Context()
 	plan, ok := ctx.Value(planKey{}).(*Plan)
 	if !ok || OriginOf(req.URL) != plan.Origin {
-		return refuse(req, ErrForeignOrigin) // not stored: the tries before it were, and this one is unsent unless stored
+		return refuse(req, ErrForeignOrigin) // without a Try in the plan: take reports Unsent, unless a redirect led here
 	}
 	if t.pace != nil {
 		if err := t.pace.Wait(ctx); err != nil {

@@ -86,7 +86,7 @@ type walk = pages.Walk[int, *page]
 func (l *list) walk() walk {
 	w := walk{
 		HasCount: !l.byCursor, Prefetch: l.prefetch, Fetch: l.fetch, View: func(p *page) page { return *p }, Next: pages.ByOffset,
-		Refuse: func(context.Context) error { return nil },
+		Check:  func(context.Context) error { return nil },
 		Failed: func(n int, at pages.Place, err error) error { return &failure{n, at, err} },
 	}
 	if l.byCursor {

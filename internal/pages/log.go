@@ -210,10 +210,3 @@ func ofRows(err error) (rows RowErrors, end error) {
 	}
 	return nil, err
 }
-
-func errorAt(bad RowErrors, i int) (raw []byte, err error) {
-	if bad == nil {
-		return nil, nil
-	}
-	return bad.At(i)
-}

@@ -28,7 +28,7 @@ type Walk[T, P any] struct {
 	Fetch    func(context.Context, Place) Fetched[P]
 	View     func(P) View[T]
 	Next     func(from Place, link string) (Place, error) // ByOffset or ByCursor
-	Refuse   func(context.Context) error                  // refuses bad input before any fetch
+	Check    func(context.Context) error                  // refuses bad input before any fetch
 	Failed   func(page int, at Place, err error) error    // makes the error that ends a walk
 	ID       func(*T) string                              // of a row; nil: rows have no ID
 	Start    Place
@@ -51,6 +51,13 @@ type RowErrors interface {
 	At(i int) (raw []byte, err error)
 }
 
+func errorAt(bad RowErrors, i int) (raw []byte, err error) {
+	if bad == nil {
+		return nil, nil
+	}
+	return bad.At(i)
+}
+
 // Fetched is the result of fetching a page. Deliver, if not nil, is called when the page is
 // delivered, not during another fetch.
 type Fetched[P any] struct {
@@ -61,7 +68,7 @@ type Fetched[P any] struct {
 
 // One fetches the page at the start.
 func (w Walk[T, P]) One(ctx context.Context) (p P, err error) {
-	if err := w.Refuse(ctx); err != nil {
+	if err := w.Check(ctx); err != nil {
 		return p, err
 	}
 	got := w.Fetch(ctx, w.Start)
@@ -77,7 +84,7 @@ func (w Walk[T, P]) Pages(ctx context.Context) iter.Seq2[P, error] {
 	return func(yield func(P, error) bool) {
 		var none P
 		ctx := ctx // of this walk
-		if err := w.Refuse(ctx); err != nil {
+		if err := w.Check(ctx); err != nil {
 			yield(none, err)
 			return
 		}

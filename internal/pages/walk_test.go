@@ -129,7 +129,7 @@ func TestEmptyPageGoesOn(t *testing.T) {
 func TestRefusedWalk(t *testing.T) {
 	l := &list{items: 4}
 	w := l.walk()
-	w.Refuse = func(context.Context) error { return errCut }
+	w.Check = func(context.Context) error { return errCut }
 	items, err := collect(w.All(t.Context()))
 	require.Empty(t, items)
 	require.EqualError(t, err, errCut.Error(), "as it is, and once")
