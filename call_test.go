@@ -97,7 +97,7 @@ func TestAnswerOfAnotherID(t *testing.T) {
 		answer(wrong, other)
 		var undecoded *DecodeError
 		require.ErrorAs(t, tt.get(client), &undecoded, name)
-		require.ErrorContains(t, undecoded, "asked for", name)
+		require.ErrorContains(t, undecoded, "requested", name)
 	}
 }
 

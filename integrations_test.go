@@ -92,7 +92,7 @@ func TestCreateKeepsTheProjectOfAnIntegration(t *testing.T) {
 	for _, r := range []integration.Request{other, &other} {
 		_, err := client.Integrations.Create(t.Context(), r)
 		requireInputError(t, err, "ProjectID")
-		require.ErrorContains(t, err, "the project of integration 7, p: PostHog keeps one integration for an e-mail")
+		require.ErrorContains(t, err, "the project of integration 7, p: PostHog keeps one integration per e-mail")
 	}
 	assert.Zero(t, posts)
 	for _, r := range []integration.BigQuery{
