@@ -3,6 +3,9 @@
 // is missed.
 //
 //	go run -C test ./bench [-rounds 5] [-n 1000000] [-latency 0s] [-only NAME,…] [-profile FOLDER]
+//	go run -C test ./bench -files [-rounds 5] [-n 1000000] [-only FORMAT,…] [-growth 200000,5000000] [-run]
+//
+// With -files it measures hogimport on files of some tools, and compares it with a script in Python that parses and writes the lines.
 package main
 
 import (
@@ -11,6 +14,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strconv"
 	"strings"
 )
 
@@ -34,12 +38,27 @@ func run(out io.Writer, args []string) error {
 	flags.IntVar(&p.events, "n", 1_000_000, "events a run")
 	flags.DurationVar(&p.latency, "latency", 0, "how long the sink waits before it answers")
 	only := flags.String("only", "", "names of clients, joined by commas; default all")
+	ofFiles := flags.Bool("files", false, "measure hogimport on files of the formats that -only names, instead of clients")
+	growth := flags.String("growth", "", "with -files: numbers of records, joined by commas, to see what a record costs in larger files")
+	sends := flags.Bool("run", false, "with -files: imports into the sink too")
 	flags.StringVar(&p.profiles, "profile", "", "a folder for CPU profiles, one for each client")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
 	if *only != "" {
 		p.only = strings.Split(*only, ",")
+	}
+	if *ofFiles {
+		f := files{records: p.events, rounds: p.rounds, formats: p.only, sends: *sends}
+		if f.formats == nil {
+			f.formats = []string{"posthog", "mixpanel", "amplitude", "segment", "ga4"}
+		}
+		for field := range strings.SplitSeq(*growth, ",") {
+			if n, err := strconv.Atoi(field); err == nil {
+				f.growth = append(f.growth, n)
+			}
+		}
+		return f.run(out)
 	}
 	return p.run(out)
 }
