@@ -199,33 +199,22 @@ func (c captureClient) Tried(path string, t delivery.Try) {
 	})
 }
 
-// userHandler gives rejects to a handler of the user.
-type userHandler struct {
+// guardedHandler turns a panic of a handler of the user into an error.
+type guardedHandler struct {
 	*core
 
 	handler RejectHandler
 }
 
 // Reject implements engine.Handler.
-func (h userHandler) Reject(ctx context.Context, r *engine.Reject) error {
-	return h.guard(func() error { return h.handler.Reject(ctx, r.Public()) })
-}
-
-// fileHandler adds the rejects of a Capture to a reject file.
-type fileHandler struct{ file *engine.Rejects }
-
-// Reject implements engine.Handler.
-func (h fileHandler) Reject(_ context.Context, r *engine.Reject) error {
-	return stateFileError(h.file.AppendOnce(r))
+func (h guardedHandler) Reject(ctx context.Context, r Reject) error {
+	return h.guard(func() error { return h.handler.Reject(ctx, r) })
 }
 
 // rejects returns who takes the rejects of an engine, or nil.
 func (c *core) rejects(h RejectHandler) engine.Handler {
-	switch own, isFile := h.(interface{ RejectFile() *engine.Rejects }); {
-	case h == nil:
+	if h == nil {
 		return nil
-	case isFile:
-		return fileHandler{own.RejectFile()}
 	}
-	return userHandler{c, h}
+	return guardedHandler{c, h}
 }

@@ -134,9 +134,10 @@ func (f *importFiles) openRejects(handler hogapi.RejectHandler) error {
 }
 
 // Reject implements engine.Handler where there is a reject file.
-func (f *importFiles) Reject(_ context.Context, r *engine.Reject) error {
-	r.Note.Import, r.Note.IsMapped = f.Import, f.isMapped
-	return f.Rejects.Add(r)
+func (f *importFiles) Reject(_ context.Context, r event.Reject) error {
+	note := engine.NoteOf(&r)
+	note.Import, note.IsMapped = f.Import, f.isMapped
+	return f.Rejects.Add(&r)
 }
 
 func (f *importFiles) close() error {

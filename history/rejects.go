@@ -35,9 +35,7 @@ func (f rejectFile) RejectFile() *engine.Rejects { return f.file }
 
 // Reject implements RejectHandler, for callers that are not the import that has opened the file.
 func (f rejectFile) Reject(_ context.Context, r event.Reject) error {
-	note, _ := (*r.Inside(inside.Key{})).(engine.Note)
-	note.Status, note.Position, note.Where = r.Status, r.Position, r.Where
-	return bridge.FileError(f.file.AppendOnce(&engine.Reject{Event: r.Event, UUID: r.UUID, Record: r.Raw, Refusal: r.Err, Note: note}))
+	return bridge.FileError(f.file.AppendOnce(&r))
 }
 
 // Rejected returns a source of the records in a reject file: each rejected record once, with its uuid, and its old position as Origin, so

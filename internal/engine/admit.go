@@ -51,8 +51,8 @@ func (e *Engine) Enqueue(ctx context.Context, given []event.Event, position even
 			if err := e.prepare(ctx, &encoder, ev, wait); err != nil {
 				return err
 			}
-			if ev.reject != nil && e.Handler == nil {
-				return e.refused(ev.reject)
+			if ev.rejected != nil && e.Handler == nil {
+				return e.refused(ev.rejected)
 			}
 			if ev.encoded != nil {
 				ev.own(e.Seed, len(record) > 1)
@@ -154,8 +154,7 @@ func (e *Engine) prepare(ctx context.Context, enc **wire.Encoder, ev *Event, wai
 		}
 	}
 	if refusal != nil {
-		ev.form = form{}
-		ev.markRejected(newReject(ev, refusal))
+		ev.reject(refusal)
 		return nil
 	}
 	e.prepareBy(*enc, ev)
@@ -165,7 +164,7 @@ func (e *Engine) prepare(ctx context.Context, enc **wire.Encoder, ev *Event, wai
 // prepareBy encodes an event by an encoder, or rejects it. The encoder may be nil for an event that is not to be
 // encoded.
 func (e *Engine) prepareBy(enc *wire.Encoder, ev *Event) {
-	ev.form, ev.reject, ev.size = form{}, nil, len(ev.Position.Key)
+	ev.form, ev.rejected, ev.size = form{}, nil, len(ev.Position.Key)
 	if ev.Skip != "" {
 		return
 	}
@@ -174,7 +173,7 @@ func (e *Engine) prepareBy(enc *wire.Encoder, ev *Event) {
 		refusal = e.admission.identity.Check(ev.UUID, ev.from())
 	}
 	if refusal != nil {
-		ev.markRejected(newReject(ev, refusal))
+		ev.reject(refusal)
 		return
 	}
 	out := ev.encoded
@@ -191,11 +190,11 @@ func (e *Engine) identify(ev *Event, numbers *wire.Numbering) {
 	n := numbers.Next(ev.Position, origin, ev.Number)
 	switch {
 	case ev.Skip != "":
-	case ev.reject != nil:
-		ev.reject.Note.Number = n
-		hasOrigin := !origin.IsZero() && ev.reject.Refusal.Reason != event.ReasonNoIdentity
-		if ev.reject.UUID == uuid.Nil && hasOrigin && e.admission.identity.Named() {
-			ev.reject.UUID = e.admission.identity.At(origin, n)
+	case ev.rejected != nil:
+		NoteOf(ev.rejected).Number = n
+		hasOrigin := !origin.IsZero() && ev.rejected.Err.Reason != event.ReasonNoIdentity
+		if ev.rejected.UUID == uuid.Nil && hasOrigin && e.admission.identity.Named() {
+			ev.rejected.UUID = e.admission.identity.At(origin, n)
 		}
 	default:
 		e.admission.identity.Assign(out, origin, n)
@@ -213,11 +212,14 @@ func (e *Engine) admit(ev *Event, begins, ends bool) (held int) {
 	switch {
 	case ev.Skip != "":
 		e.ledger.Skip(entry, ev.Skip)
-	case ev.reject != nil:
+	case ev.rejected != nil:
 		entry.Held = ev.size
-		entry.ID, entry.Name, entry.Time = ev.reject.UUID, rowName(ev.Name), ev.reject.Time
-		e.committer.rejected.put(e.ledger.Next(), ev.reject) // before the committer can see it
-		e.ledger.Reject(entry, string(ev.reject.Refusal.Reason))
+		entry.ID, entry.Name = ev.rejected.UUID, rowName(ev.Name)
+		if !ev.IsBad {
+			entry.Time = ev.Timestamp
+		}
+		e.committer.rejected.put(e.ledger.Next(), ev.rejected) // before the committer can see it
+		e.ledger.Reject(entry, string(ev.rejected.Err.Reason))
 	default:
 		out := ev.encoded
 		entry.ID, entry.Time, entry.Warnings = out.UUID, out.Time, uint32(out.Warnings)
@@ -255,12 +257,12 @@ func rowName(name string) string {
 }
 
 // refused counts a record that is refused, and returns the reason.
-func (e *Engine) refused(r *Reject) error {
+func (e *Engine) refused(r *event.Reject) error {
 	if err := e.whyClosed(); err != nil {
 		return err
 	}
 	e.meter.change(func(m *event.Stats) { m.Refused++ })
-	return r.Err()
+	return r.Err
 }
 
 // acquire waits for room. own is the room of this event's own record, which is not released before the

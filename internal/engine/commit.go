@@ -88,18 +88,18 @@ func (c *committer) handOver(n int, rejects []int) (done int, err error) {
 			return c.ledger.WholeBefore(number), err
 		}
 		if c.limits.First == nil {
-			c.limits.First = r.Err()
+			c.limits.First = r.Err
 		}
 	}
 	return n, nil
 }
 
-func (c *committer) handOverOne(r *Reject) error {
+func (c *committer) handOverOne(r *event.Reject) error {
 	if c.handler == nil {
-		return r.stop()
+		return stopAt(r)
 	}
 	defer c.call("the reject handler")()
-	if err := c.handler.Reject(c.calling, r); err != nil {
+	if err := c.handler.Reject(c.calling, *r); err != nil {
 		return &event.StopError{Reason: event.StopHandler, Err: err}
 	}
 	return nil

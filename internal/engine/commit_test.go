@@ -86,8 +86,8 @@ func (b *bench) Settled(_ context.Context, place event.Position) {
 	}
 }
 
-func (b *bench) Reject(_ context.Context, r *Reject) error {
-	b.note("reject " + string(r.Refusal.Reason))
+func (b *bench) Reject(_ context.Context, r event.Reject) error {
+	b.note("reject " + string(r.Err.Reason))
 	return b.handOver
 }
 
@@ -118,7 +118,7 @@ func (b *bench) good(place int) {
 
 func (b *bench) reject(place int, of event.Reason) {
 	b.hold()
-	b.rejected.put(b.ledger.Next(), &Reject{Refusal: &event.Error{Reason: of}})
+	b.rejected.put(b.ledger.Next(), &event.Reject{Err: &event.Error{Reason: of}})
 	b.ledger.Reject(entryAt(place), "r")
 }
 

@@ -60,7 +60,7 @@ type Client interface {
 
 // Handler takes rejects, one at a time.
 type Handler interface {
-	Reject(ctx context.Context, r *Reject) error
+	Reject(ctx context.Context, r event.Reject) error
 }
 
 // Engine is safe for concurrent use. An import is one call of [Engine.Import]. Any other engine ends with

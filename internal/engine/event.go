@@ -31,9 +31,9 @@ type Event struct {
 
 	// Set by Engine.prepare.
 	form
-	other  form    // while the protocol is not known: form is of capture v1, and this is of /batch/
-	reject *Reject // nil: it is sent or skipped
-	size   int     // bytes that it holds
+	other    form          // while the protocol is not known: form is of capture v1, and this is of /batch/
+	rejected *event.Reject // nil: it is sent or skipped
+	size     int           // bytes that it holds
 }
 
 // form is an event in the form of a protocol.
@@ -117,7 +117,7 @@ func (ev *Event) own(seed maphash.Seed, copies bool) {
 
 // isDerived reports whether the event is sent with a uuid that is derived from its position.
 func (ev *Event) isDerived() bool {
-	return ev.encoded != nil && ev.reject == nil && ev.UUID == uuid.Nil && !ev.from().IsZero()
+	return ev.encoded != nil && ev.rejected == nil && ev.UUID == uuid.Nil && !ev.from().IsZero()
 }
 
 // isReadable reports whether there is an event that can be encoded.
@@ -131,26 +131,23 @@ func (ev *Event) encode(e *wire.Encoder) (*wire.Encoded, *event.Error) {
 	return e.Encode(&ev.Fields)
 }
 
-// newReject makes the reject of an event that the gate refuses, with as much of the event as JSON can hold.
-func newReject(ev *Event, why *event.Error) *Reject {
-	note := Note{Position: ev.Position, Origin: ev.Origin, Format: ev.Format, Where: ev.Location(), Original: ev.Cut, Table: ev.Table}
-	r := &Reject{UUID: ev.UUID, Refusal: why, Note: note}
-	if ev.IsBad {
-		r.Record = slices.Clone(ev.Record)
-		return r
+// reject makes the reject of an event that the gate refuses, with as much of the event as JSON can hold.
+func (ev *Event) reject(why *event.Error) {
+	why = new(*why)
+	why.Position, why.Where = ev.Position, ev.Location()
+	r := &event.Reject{UUID: ev.UUID, Position: ev.Position, Where: why.Where, Err: why}
+	note := NoteOf(r)
+	note.Origin, note.Format, note.Original, note.Table = ev.Origin, ev.Format, ev.Cut, ev.Table
+	if !ev.IsBad {
+		d := wire.Describe(&ev.Fields)
+		r.Event, r.Raw = d.Line, d.Raw
+		for _, name := range d.LeftOut {
+			note.LeftOut = append(note.LeftOut, mask.Clean(name))
+		}
 	}
-	d := wire.Describe(&ev.Fields)
-	r.Event, r.Record, r.Time = d.Line, d.Raw, ev.Timestamp
-	for _, name := range d.LeftOut {
-		r.Note.LeftOut = append(r.Note.LeftOut, mask.Clean(name))
+	if ev.IsBad || ev.IsMapped && ev.Record != nil {
+		r.Raw = slices.Clone(ev.Record)
 	}
-	if ev.IsMapped && ev.Record != nil {
-		r.Record = slices.Clone(ev.Record)
-	}
-	return r
-}
-
-func (ev *Event) markRejected(r *Reject) {
-	ev.reject = r
-	ev.size = len(r.Event) + len(r.Record) + len(ev.Position.Key)
+	ev.form, ev.rejected = form{}, r
+	ev.size = len(r.Event) + len(r.Raw) + len(ev.Position.Key)
 }

@@ -176,8 +176,8 @@ func (r *reader) take(ctx context.Context, ev *Event) error {
 	if err := e.prepare(ctx, &r.encoder, ev, true); err != nil {
 		return err
 	}
-	if ev.reject != nil && e.Handler == nil {
-		return ev.reject.stop()
+	if ev.rejected != nil && e.Handler == nil {
+		return stopAt(ev.rejected)
 	}
 	return e.takeOne(ctx, ev, &r.record, begins)
 }

@@ -41,7 +41,7 @@ func TestAnImport(t *testing.T) {
 		require.Len(t, w.rejects, 1)
 		reject := w.rejects[0]
 		assert.Equal(t, identity.At(at(2), 0), reject.UUID, "it keeps the uuid when it is corrected")
-		assert.Equal(t, at(2), reject.Note.Position)
+		assert.Equal(t, at(2), reject.Position)
 		assert.JSONEq(t, `{"event":"","timestamp":"1999-05-01T00:00:00Z","distinct_id":"ann","properties":{"a":1}}`, string(reject.Event))
 
 		assert.Equal(t, "save", w.log[0], "the start, before anything is sent")

@@ -84,13 +84,13 @@ func (e *Engine) prepareForAll(ev *Event) bool {
 	defer e.v1.Put(v1)
 	batch, _ := e.batch.Get().(*wire.Encoder)
 	defer e.batch.Put(batch)
-	if e.prepareBy(v1, ev); ev.reject != nil {
+	if e.prepareBy(v1, ev); ev.rejected != nil {
 		return false
 	}
 	size := ev.size
 	ev.own(e.Seed, true)
 	ev.other = ev.form
-	if e.prepareBy(batch, ev); ev.reject != nil {
+	if e.prepareBy(batch, ev); ev.rejected != nil {
 		return false
 	}
 	ev.own(e.Seed, true)

@@ -52,16 +52,20 @@ func TestRejectsOfRecords(t *testing.T) {
 	t.Parallel()
 	fault := &event.Error{Reason: "bad_record"}
 	bad := &Event{Position: at(1), Fault: fault, IsBad: true, Provenance: inside.Provenance{Record: []byte("{"), Where: "f:1", Format: "segment"}}
-	r := newReject(bad, fault)
+	rejected := func(ev *Event) *event.Reject {
+		ev.reject(fault)
+		return ev.rejected
+	}
+	r := rejected(bad)
 	assert.Nil(t, r.Event)
-	assert.Equal(t, "{", string(r.Record))
-	assert.Equal(t, "f:1", r.Note.Where)
-	assert.Equal(t, "segment", r.Note.Format)
+	assert.Equal(t, "{", string(r.Raw))
+	assert.Equal(t, "f:1", r.Where)
+	assert.Equal(t, "segment", NoteOf(r).Format)
 	mapped := past("", 2)
 	mapped.Record = []byte("as it was")
-	assert.Nil(t, newReject(mapped, fault).Record)
+	assert.Nil(t, rejected(mapped).Raw)
 	mapped.IsMapped = true
-	assert.Equal(t, "as it was", string(newReject(mapped, fault).Record))
+	assert.Equal(t, "as it was", string(rejected(mapped).Raw))
 	mapped.Properties = map[string]any{"f": func() {}, "g": 1}
-	assert.Equal(t, []string{"properties.f"}, newReject(mapped, fault).Note.LeftOut)
+	assert.Equal(t, []string{"properties.f"}, NoteOf(rejected(mapped)).LeftOut)
 }

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"slices"
-	"time"
 	"unicode/utf8"
 
 	"github.com/google/uuid"
@@ -19,39 +18,19 @@ import (
 	"github.com/hogapi/hogapi/internal/wire"
 )
 
-// Reject is an event that the gate or the service refused, or a record that made no event. In the file it is
-// one line: its event, and a note under the key "$reject".
-type Reject struct {
-	Event   json.RawMessage // nil: the record made no event
-	UUID    uuid.UUID       // that the event has when it is imported again
-	Time    time.Time       // of the event; zero: it has none
-	Record  []byte          // of the source, where the event is not all of it
-	Refusal *event.Error    // the reason
-	Note    Note            // without the record and the reason
-}
-
-// Err returns the reason with the place of the event, as a caller sees it.
-func (r *Reject) Err() *event.Error {
-	e := *r.Refusal
-	e.Position, e.Where = r.Note.Position, r.Note.Where
-	return &e
-}
-
-// stop returns the stop by a reject that has no handler.
-func (r *Reject) stop() error {
-	return &event.StopError{Reason: event.StopRejected, Status: r.Note.Status, Err: r.Err()}
-}
-
-// Public returns the reject as a caller's handler gets it.
-func (r *Reject) Public() event.Reject {
-	public := event.Reject{
-		Event: r.Event, Raw: r.Record, UUID: r.UUID, Position: r.Note.Position, Where: r.Note.Where, Status: r.Note.Status, Err: r.Err(),
+// NoteOf returns the hidden note of a reject.
+func NoteOf(r *event.Reject) *Note {
+	hidden := r.Inside(inside.Key{})
+	note, _ := (*hidden).(*Note)
+	if note == nil {
+		note = new(Note)
+		*hidden = note
 	}
-	*public.Inside(inside.Key{}) = r.Note
-	return public
+	return note
 }
 
-// Note has the reason and the origin of a rejected event.
+// Note has the reason and the origin of a rejected event. The one of a reject that is not written yet lacks what
+// event.Reject has.
 type Note struct {
 	Reason    event.Reason   `json:"reason,omitempty"`
 	Field     string         `json:"field,omitempty"`
@@ -74,11 +53,12 @@ type Note struct {
 	IsMapped  bool           `json:"mapped,omitempty"` // the import had a mapping
 }
 
-// encode makes the line without its newline. Texts that others wrote are cleaned.
-func (r *Reject) encode(enc *jsonb.Encoder) ([]byte, error) {
-	note := r.Note
-	note.Where = mask.Clean(note.Where)
-	if why := r.Refusal; why != nil {
+// encodeReject makes the line of a reject without its newline: the event, and the note under the key "$reject". Texts that
+// others wrote are cleaned.
+func encodeReject(enc *jsonb.Encoder, r *event.Reject) ([]byte, error) {
+	note := *NoteOf(r)
+	note.Status, note.Position, note.Where = r.Status, r.Position, mask.Clean(r.Where)
+	if why := r.Err; why != nil {
 		note.Reason, note.Field, note.Value, note.Want = why.Reason, mask.Clean(why.Field), mask.Clean(why.Value), mask.Clean(why.Want)
 		if why.Err != nil {
 			note.Detail = mask.Clean(errtext.WithoutPrefix(why.Err).Error())
@@ -87,12 +67,12 @@ func (r *Reject) encode(enc *jsonb.Encoder) ([]byte, error) {
 			note.Also = append(note.Also, mask.Clean(other.Fault()))
 		}
 	}
-	if utf8.Valid(r.Record) {
-		note.Raw = string(r.Record)
+	if utf8.Valid(r.Raw) {
+		note.Raw = string(r.Raw)
 	} else {
-		note.RawBase64 = r.Record
+		note.RawBase64 = r.Raw
 	}
-	line, err := r.openEvent(enc)
+	line, err := openEvent(enc, r)
 	if err != nil {
 		return nil, err
 	}
@@ -102,7 +82,7 @@ func (r *Reject) encode(enc *jsonb.Encoder) ([]byte, error) {
 
 // openEvent is the event as an object that is still open, on one line. It gets its uuid, to keep it
 // when it is imported again; a record that made no event gets the uuid that its event would have.
-func (r *Reject) openEvent(enc *jsonb.Encoder) ([]byte, error) {
+func openEvent(enc *jsonb.Encoder, r *event.Reject) ([]byte, error) {
 	object := []byte{'{'}
 	if r.Event != nil {
 		var compact bytes.Buffer

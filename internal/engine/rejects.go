@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"sync"
 
+	"github.com/hogapi/hogapi/event"
 	"github.com/hogapi/hogapi/internal/durable"
 	"github.com/hogapi/hogapi/internal/jsonb"
 	"github.com/hogapi/hogapi/internal/statefile"
@@ -92,14 +93,14 @@ func isRejects(fsys durable.FS, file string) error {
 }
 
 // Add appends the line of a reject.
-func (f *Rejects) Add(r *Reject) error {
+func (f *Rejects) Add(r *event.Reject) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.add(r)
 }
 
-func (f *Rejects) add(r *Reject) error {
-	line, err := r.encode(&f.json)
+func (f *Rejects) add(r *event.Reject) error {
+	line, err := encodeReject(&f.json, r)
 	if err != nil {
 		return err
 	}
@@ -107,7 +108,7 @@ func (f *Rejects) add(r *Reject) error {
 }
 
 // AppendOnce opens the file, appends the line of a reject and closes the file, for whoever does not own it.
-func (f *Rejects) AppendOnce(r *Reject) error {
+func (f *Rejects) AppendOnce(r *event.Reject) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if err := f.open(); err != nil {

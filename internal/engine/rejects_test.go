@@ -26,7 +26,7 @@ var (
 )
 
 // written adds rejects to a new file and returns its content.
-func written(t *testing.T, rejects ...*engine.Reject) string {
+func written(t *testing.T, rejects ...*event.Reject) string {
 	t.Helper()
 	disk := new(simdisk.Disk)
 	file := engine.NewRejects(disk, "rejects")
@@ -40,6 +40,11 @@ func written(t *testing.T, rejects ...*engine.Reject) string {
 	return string(content)
 }
 
+func withNote(r event.Reject, note engine.Note) event.Reject {
+	*engine.NoteOf(&r) = note
+	return r
+}
+
 // The form on disk: files of earlier versions are read, and earlier versions read these.
 func TestLines(t *testing.T) {
 	t.Parallel()
@@ -47,20 +52,19 @@ func TestLines(t *testing.T) {
 		Reason: "r", Field: "f", Value: "v", Want: "w", Err: errors.New("hogapi: bad\ttime"), Also: []*event.Error{{Reason: "a", Err: errors.New("b\nc")}},
 	}
 	full := engine.Note{
-		Status: 400, Position: event.Position{Key: "e.jsonl", Offset: 7}, Origin: event.Position{Offset: 3}, Where: "e.jsonl:1",
-		LeftOut: []string{"x"}, Import: "imp", IsMapped: true,
+		Origin: event.Position{Offset: 3}, LeftOut: []string{"x"}, Import: "imp", IsMapped: true,
 	}
 	for _, tt := range []struct {
 		name string
-		line engine.Reject
+		line event.Reject
 		want string
 	}{
-		{"nothing", engine.Reject{}, `{"$reject":{}}`},
-		{"a record", engine.Reject{UUID: oneID, Record: []byte("<&>\t")}, `{"uuid":"` + oneID.String() + `","$reject":{"raw":"<&>\t"}}`},
-		{"any bytes", engine.Reject{Record: []byte{0xff, 0}}, `{"$reject":{"raw_base64":"/wA="}}`},
-		{"an event", engine.Reject{Event: json.RawMessage("{\n \"n\": 1.50}"), UUID: oneID}, `{"n":1.50,"uuid":"` + oneID.String() + `","$reject":{}}`},
-		{"an event with a uuid", engine.Reject{Event: json.RawMessage(`{"uuid":"` + otherID.String() + `"}`), UUID: oneID}, `{"uuid":"` + otherID.String() + `","$reject":{}}`},
-		{"all of a note", engine.Reject{Refusal: why, Note: full}, `{"$reject":{"reason":"r","field":"f","value":"v","want":"w","detail":"bad time","also":["a: b c"],` +
+		{"nothing", event.Reject{}, `{"$reject":{}}`},
+		{"a record", event.Reject{UUID: oneID, Raw: []byte("<&>\t")}, `{"uuid":"` + oneID.String() + `","$reject":{"raw":"<&>\t"}}`},
+		{"any bytes", event.Reject{Raw: []byte{0xff, 0}}, `{"$reject":{"raw_base64":"/wA="}}`},
+		{"an event", event.Reject{Event: json.RawMessage("{\n \"n\": 1.50}"), UUID: oneID}, `{"n":1.50,"uuid":"` + oneID.String() + `","$reject":{}}`},
+		{"an event with a uuid", event.Reject{Event: json.RawMessage(`{"uuid":"` + otherID.String() + `"}`), UUID: oneID}, `{"uuid":"` + otherID.String() + `","$reject":{}}`},
+		{"all of a note", withNote(event.Reject{Err: why, Status: 400, Position: event.Position{Key: "e.jsonl", Offset: 7}, Where: "e.jsonl:1"}, full), `{"$reject":{"reason":"r","field":"f","value":"v","want":"w","detail":"bad time","also":["a: b c"],` +
 			`"status":400,"position":{"key":"e.jsonl","offset":7},"origin":{"offset":3},"where":"e.jsonl:1","left_out":["x"],"import":"imp","mapped":true}}`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -68,11 +72,11 @@ func TestLines(t *testing.T) {
 			assert.Equal(t, tt.want+"\n", written(t, &tt.line))
 			_, note, err := engine.ReadLine([]byte(tt.want))
 			require.NoError(t, err)
-			assert.Equal(t, string(tt.line.Record), string(note.Record()))
+			assert.Equal(t, string(tt.line.Raw), string(note.Record()))
 		})
 	}
 	file := engine.NewRejects(new(simdisk.Disk), "rejects")
-	require.Error(t, file.AppendOnce(&engine.Reject{Event: json.RawMessage("{")}))
+	require.Error(t, file.AppendOnce(&event.Reject{Event: json.RawMessage("{")}))
 }
 
 // FuzzRecord: any record is in its line byte for byte.
@@ -81,7 +85,7 @@ func FuzzRecord(f *testing.F) {
 		f.Add([]byte(record))
 	}
 	f.Fuzz(func(t *testing.T, record []byte) {
-		line, found := strings.CutSuffix(written(t, &engine.Reject{UUID: oneID, Record: record}), "\n")
+		line, found := strings.CutSuffix(written(t, &event.Reject{UUID: oneID, Raw: record}), "\n")
 		require.True(t, found)
 		require.NotContains(t, line, "\n")
 		id, note, err := engine.ReadLine([]byte(line))
@@ -174,13 +178,13 @@ func TestRejectsHaveOneOwner(t *testing.T) {
 	require.NoError(t, os.Symlink(path, link))
 	owner, other := engine.NewRejects(durable.OS{}, path), engine.NewRejects(durable.OS{}, link)
 	require.NoError(t, owner.Open())
-	require.NoError(t, owner.Add(&engine.Reject{Record: []byte("ours")}))
+	require.NoError(t, owner.Add(&event.Reject{Raw: []byte("ours")}))
 	for _, f := range []*engine.Rejects{owner, other} {
 		require.ErrorIs(t, f.Open(), durable.ErrLocked)
-		require.ErrorIs(t, f.AppendOnce(&engine.Reject{}), durable.ErrLocked)
+		require.ErrorIs(t, f.AppendOnce(&event.Reject{}), durable.ErrLocked)
 	}
 	require.NoError(t, owner.Close())
-	require.NoError(t, other.AppendOnce(&engine.Reject{Record: []byte("theirs")}))
+	require.NoError(t, other.AppendOnce(&event.Reject{Raw: []byte("theirs")}))
 	require.NoError(t, owner.Open(), "given back")
 	require.NoError(t, os.Remove(path+".lock"))
 	require.ErrorIs(t, owner.Sync(), durable.ErrLockLost)
@@ -198,7 +202,7 @@ func TestRejectsAreAppendedToByOthers(t *testing.T) {
 	file := engine.NewRejects(durable.OS{}, path)
 	require.NoError(t, file.Open())
 	for range 3 {
-		require.NoError(t, file.Add(&engine.Reject{Record: []byte("ours")}))
+		require.NoError(t, file.Add(&event.Reject{Raw: []byte("ours")}))
 		f, err := os.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0)
 		require.NoError(t, err)
 		_, err = f.WriteString("of somebody\n")
@@ -219,7 +223,7 @@ func TestRejectsAreDurable(t *testing.T) {
 		disk := new(simdisk.Disk)
 		disk.FailAt(n, broken)
 		file := engine.NewRejects(disk, "rejects")
-		err := file.AppendOnce(&engine.Reject{Record: []byte("one")})
+		err := file.AppendOnce(&event.Reject{Raw: []byte("one")})
 		if err == nil {
 			content, err := durable.Read(disk.Crashed(uint64(n)), "rejects")
 			require.NoError(t, err)

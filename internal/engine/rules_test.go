@@ -34,9 +34,10 @@ func TestRecordsOfPlaces(t *testing.T) {
 
 func TestTextsOfRejects(t *testing.T) {
 	t.Parallel()
-	o := Event{Position: at(1), size: 99}
-	o.markRejected(&Reject{Event: []byte("{}"), Record: []byte("raw")})
-	assert.Equal(t, len("{}")+len("raw")+len("f"), o.size, "what it holds until it is handed over")
+	o := past("", 1)
+	o.IsMapped, o.Record = true, []byte("raw")
+	o.reject(&event.Error{Reason: event.ReasonNoName})
+	assert.Equal(t, len(o.rejected.Event)+len("raw")+len("f"), o.size, "what it holds until it is handed over")
 	assert.Equal(t, strings.Repeat("n", wire.MaxName), rowName(strings.Repeat("n", wire.MaxName+1)))
 }
 

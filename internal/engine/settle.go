@@ -107,9 +107,9 @@ func (s *settler) keep(seq uint64, reason event.Reason, sent []byte, a delivery.
 	}
 	s.budget.Hold(len(line))
 	position, id := s.Find(seq)
-	s.committer.rejected.put(seq, &Reject{
-		Event: line, UUID: id, Refusal: &event.Error{Reason: reason, Field: "event", Err: a.Err},
-		Note: Note{Position: position, Status: a.Status},
+	s.committer.rejected.put(seq, &event.Reject{
+		Event: line, UUID: id, Position: position, Status: a.Status,
+		Err: &event.Error{Reason: reason, Position: position, Field: "event", Err: a.Err},
 	})
 	return len(line)
 }
@@ -117,19 +117,19 @@ func (s *settler) keep(seq uint64, reason event.Reason, sent []byte, a delivery.
 // rejected are the rejects that the committer has not handed over, by the sequence numbers of their events.
 type rejected struct {
 	mu    sync.Mutex
-	bySeq map[uint64]*Reject
+	bySeq map[uint64]*event.Reject
 }
 
-func (r *rejected) put(seq uint64, of *Reject) {
+func (r *rejected) put(seq uint64, of *event.Reject) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.bySeq == nil {
-		r.bySeq = map[uint64]*Reject{}
+		r.bySeq = map[uint64]*event.Reject{}
 	}
 	r.bySeq[seq] = of
 }
 
-func (r *rejected) take(seq uint64) *Reject {
+func (r *rejected) take(seq uint64) *event.Reject {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	of := r.bySeq[seq]

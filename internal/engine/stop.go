@@ -51,6 +51,11 @@ func newLife(grace time.Duration) *life {
 // Stop ends the sending.
 func (l *life) Stop(cause error) { l.sending.end(cause) }
 
+// stopAt returns the stop by a reject that has no handler.
+func stopAt(r *event.Reject) error {
+	return &event.StopError{Reason: event.StopRejected, Status: r.Status, Err: r.Err}
+}
+
 // whyClosed returns the reason why no more events are taken, or nil.
 func (l *life) whyClosed() error {
 	if l.accepting.Err() == nil { // takes no lock

@@ -42,7 +42,7 @@ type world struct {
 	log     []string
 	sent    []string // the events, as their names
 	ids     []string // their uuids
-	rejects []*Reject
+	rejects []event.Reject
 }
 
 // bubble runs a test in virtual time, beside other tests.
@@ -130,8 +130,8 @@ func (w *world) Settled(_ context.Context, place event.Position) {
 	w.note(fmt.Sprint("settled ", place.Offset))
 }
 
-func (w *world) Reject(_ context.Context, r *Reject) error {
-	w.note("reject " + string(r.Refusal.Reason))
+func (w *world) Reject(_ context.Context, r event.Reject) error {
+	w.note("reject " + string(r.Err.Reason))
 	w.rejects = append(w.rejects, r)
 	return w.rejectErr
 }
