@@ -51,31 +51,30 @@ func (t *Totals) Counts() Counts {
 	return Counts{t.Acknowledged, t.Rejected, t.Unconfirmed, t.Skipped}
 }
 
+// Counts are committed events, over all runs.
+type Counts struct{ Acknowledged, Rejected, Unconfirmed, Skipped int64 }
+
+// Rejects returns the number of rejected and unconfirmed events.
+func (c Counts) Rejects() int64 { return c.Rejected + c.Unconfirmed }
+
+// Live are current counts. They include events that are settled but not committed.
+type Live struct {
+	Read, Acknowledged, Rejected, Unconfirmed, Skipped, Resent int64
+	InFlight                                                   int // not committed
+}
+
 // State is the part of a ledger that a checkpoint keeps.
 type State struct {
 	Position event.Position `json:"place"` // every record up to this position is settled
 	Totals   Totals         `json:"totals"`
 	Ahead    *int64         `json:"ahead,omitempty"` // events after Position that the service may have; nil: not known
-
-	table savedTable
+	Table    savedTable     `json:"table"`           // see Rows
 }
 
-type stateJSON struct {
-	Position event.Position `json:"place"`
-	Totals   Totals         `json:"totals"`
-	Ahead    *int64         `json:"ahead,omitempty"`
-	Table    *savedTable    `json:"table"`
-}
-
-// MarshalJSON writes the whole state.
-func (s State) MarshalJSON() ([]byte, error) {
-	return json.Marshal(stateJSON{s.Position, s.Totals, s.Ahead, &s.table})
-}
-
-// UnmarshalJSON reads the output of MarshalJSON, and refuses counts that do not add up.
+// UnmarshalJSON refuses counts that do not add up.
 func (s *State) UnmarshalJSON(text []byte) error {
-	var table savedTable
-	read := stateJSON{Table: &table}
+	type plain State
+	var read plain
 	if err := json.Unmarshal(text, &read); err != nil {
 		return err
 	}
@@ -84,16 +83,16 @@ func (s *State) UnmarshalJSON(text []byte) error {
 		t.Read != t.Acknowledged+t.Rejected+t.Unconfirmed+t.Skipped || read.Ahead != nil && *read.Ahead < 0 {
 		return errors.New("the totals do not add up")
 	}
-	if _, err := table.restore(maxRows); err != nil {
+	if _, err := read.Table.restore(maxRows); err != nil {
 		return err
 	}
-	*s = State{read.Position, read.Totals, read.Ahead, table}
+	*s = State(read)
 	return nil
 }
 
 // Rows returns the counts by day and name, sorted.
 func (s State) Rows() []Row {
-	t, err := s.table.restore(maxRows)
+	t, err := s.Table.restore(maxRows)
 	if err != nil {
 		return nil // checked when it was read
 	}
@@ -190,13 +189,13 @@ func AddTo(counts map[string]int64, key string, n int64) {
 }
 
 func (k *books) state(position event.Position) State {
-	s := State{Position: position, Totals: k.totals, table: k.table.save()}
+	s := State{Position: position, Totals: k.totals, Table: k.table.save()}
 	s.Totals.own()
 	return s
 }
 
 func (k *books) restore(s State) error {
-	t, err := s.table.restore(maxRows)
+	t, err := s.Table.restore(maxRows)
 	if err != nil {
 		return err
 	}

@@ -16,7 +16,7 @@ import (
 // Ledger counts the events of one import. It is safe for concurrent use.
 type Ledger struct {
 	mu       sync.Mutex
-	window   window[entry]
+	window   window
 	details  map[uint64]detail // of the events that have one
 	books    *books
 	recent   Recent[Word]   // uuids of committed events
@@ -29,35 +29,6 @@ type Ledger struct {
 
 	concluded *State // set by Conclude: the committed state before it
 }
-
-// entry is an event between its admission and its commit.
-type entry struct {
-	position event.Position
-	id       [16]byte
-	time     time.Time
-	row      *row // nil if skipped
-	held     int
-	warnings uint32
-	state    state
-	word     Word // 0: not compared
-	ends     bool // the record ends here
-	sent     bool // the service may have it
-
-	isConflict, isReuse bool // with an earlier event of its uuid; set by compare
-}
-
-type state uint8
-
-const (
-	pending state = iota
-	acknowledged
-	rejected
-	rejectedByService // after it was sent
-	unconfirmed
-	skipped
-)
-
-func (e *entry) isLateReject() bool { return e.state == rejectedByService || e.state == unconfirmed }
 
 // detail holds further data of an event that is rejected, unconfirmed or skipped, or that the
 // service remarked on.
@@ -376,12 +347,6 @@ func (l *Ledger) LastState() State {
 	return s
 }
 
-// Counts are committed events, over all runs.
-type Counts struct{ Acknowledged, Rejected, Unconfirmed, Skipped int64 }
-
-// Rejects returns the number of rejected and unconfirmed events.
-func (c Counts) Rejects() int64 { return c.Rejected + c.Unconfirmed }
-
 // Counts returns the committed counts.
 func (l *Ledger) Counts() Counts {
 	l.mu.Lock()
@@ -394,12 +359,6 @@ func (l *Ledger) Position() event.Position {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.position
-}
-
-// Live are current counts. They include events that are settled but not committed.
-type Live struct {
-	Read, Acknowledged, Rejected, Unconfirmed, Skipped, Resent int64
-	InFlight                                                   int // not committed
 }
 
 // Live returns the current counts.
