@@ -47,7 +47,9 @@ func constants(t *testing.T) (values []string) {
 func TestEachWarningHasAdvice(t *testing.T) {
 	t.Parallel()
 	all := constants(t)
-	require.Subset(t, all, wire.WarningNames())
+	for _, name := range wire.WarningNames() {
+		require.Contains(t, all, string(name))
+	}
 	for _, name := range append(all, "person_processing_disabled", "warning") { // the last two come from capture v1
 		assert.NotEmpty(t, event.Warning(name).Advice(), name)
 	}

@@ -142,8 +142,7 @@ func TestGuideHasEachRule(t *testing.T) {
 			}
 		}
 	}
-	for _, name := range wire.WarningNames() {
-		w := event.Warning(name)
+	for _, w := range wire.WarningNames() {
 		assert.NotEmpty(t, w.Advice(), w)
 		assert.True(t, strings.Contains(string(guide), "`"+string(w)+"`"), w) //nolint:testifylint // it would print the guide
 	}

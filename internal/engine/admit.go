@@ -219,7 +219,7 @@ func (e *Engine) admit(ev *Event, begins, ends bool) (held int) {
 			entry.Time = ev.Timestamp
 		}
 		e.committer.rejected.put(e.ledger.Next(), ev.rejected) // before the committer can see it
-		e.ledger.Reject(entry, string(ev.rejected.Err.Reason))
+		e.ledger.Reject(entry, ev.rejected.Err.Reason)
 	default:
 		out := ev.encoded
 		entry.ID, entry.Time, entry.Warnings = out.UUID, out.Time, uint32(out.Warnings)
@@ -279,7 +279,7 @@ func (e *Engine) acquire(ctx context.Context, more, own delivery.Held, wait bool
 	}
 	either, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	defer context.AfterFunc(e.accepting, func() { cancel(nil) })() //nolint:contextcheck // of another life time
+	defer context.AfterFunc(e.accepting.Context, func() { cancel(nil) })() //nolint:contextcheck // of another life time
 	if e.budget.Acquire(either, more, own) == nil {
 		return nil
 	}

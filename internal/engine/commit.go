@@ -99,7 +99,7 @@ func (c *committer) handOverOne(r *event.Reject) error {
 		return stopAt(r)
 	}
 	defer c.call("the reject handler")()
-	if err := c.handler.Reject(c.calling, *r); err != nil {
+	if err := c.handler.Reject(c.calling.Context, *r); err != nil {
 		return &event.StopError{Reason: event.StopHandler, Err: err}
 	}
 	return nil
@@ -116,7 +116,7 @@ func (c *committer) save(state ledger.State) error {
 		return nil // the run has not begun
 	}
 	start, returned := time.Now(), c.call("Checkpointer.Save")
-	err := c.files.Save(c.calling, state)
+	err := c.files.Save(c.calling.Context, state)
 	if returned(); err != nil {
 		c.isBroken = true
 		return err
@@ -133,7 +133,7 @@ func (c *committer) report() {
 	position, upTo := c.ledger.Position(), c.ledger.First()
 	if position != c.position { // only this goroutine changes it
 		returned := c.call("CaptureOptions.OnSettled")
-		c.client.Settled(c.calling, position)
+		c.client.Settled(c.calling.Context, position)
 		returned()
 	}
 	c.mu.Lock()
@@ -251,13 +251,13 @@ func (c *committer) finish() {
 	}
 	counts := c.ledger.Counts()
 	if counts.Skipped > 0 && counts.Acknowledged+counts.Rejects() == 0 {
-		c.ledger.Count(string(event.WarningAllSkipped), 1)
-		c.logger.WarnContext(c.sending, "hogapi: every record of the source was skipped", "records", counts.Skipped)
+		c.ledger.Count(event.WarningAllSkipped, 1)
+		c.logger.WarnContext(c.sending.Context, "hogapi: every record of the source was skipped", "records", counts.Skipped)
 	}
 	err := c.limits.JudgeEnd(counts)
 	if err == nil && c.files != nil {
 		defer c.call("Checkpointer.Save")()
-		err = c.files.Finish(c.calling, c.ledger.LastState())
+		err = c.files.Finish(c.calling.Context, c.ledger.LastState())
 	}
 	if err != nil {
 		c.Stop(err)
@@ -285,9 +285,9 @@ func (c *committer) Await(ctx context.Context, target uint64) error {
 		select {
 		case <-moved:
 		case <-c.done:
-			ended = context.Cause(c.accepting) //nolint:contextcheck // of another life time
+			ended = context.Cause(c.accepting.Context) //nolint:contextcheck // of another life time
 		case <-c.sending.Done():
-			ended = context.Cause(c.sending) //nolint:contextcheck // of another life time
+			ended = context.Cause(c.sending.Context) //nolint:contextcheck // of another life time
 		case <-ctx.Done():
 			ended = context.Cause(ctx)
 		}

@@ -41,7 +41,7 @@ func (e *Engine) end() {
 	e.accepting.end(event.ErrClosed)
 	isWaiting := len(e.admission.waiting) > 0
 	e.admission.Unlock()
-	_, ended := watch.RunDetached(e.calling, patience, func() error {
+	_, ended := watch.RunDetached(e.calling.Context, patience, func() error {
 		if isWaiting {
 			select {
 			case <-e.decided:
@@ -55,7 +55,7 @@ func (e *Engine) end() {
 		e.committer.Close()
 		return nil
 	}, func(value any) error { panic(value) })
-	stopped := context.Cause(e.sending)
+	stopped := context.Cause(e.sending.Context)
 	if !ended {
 		stopped = e.abandoned()
 	}
@@ -87,7 +87,7 @@ func (e *Engine) abandoned() error {
 	if outside := e.committer.outside.Load(); outside != nil {
 		name = *outside
 	}
-	return &event.StopError{Reason: event.StopCanceled, Err: fmt.Errorf("%s did not return within %v after the end of the context: %w", name, patience, context.Cause(e.calling))}
+	return &event.StopError{Reason: event.StopCanceled, Err: fmt.Errorf("%s did not return within %v after the end of the context: %w", name, patience, context.Cause(e.calling.Context))}
 }
 
 // Stats returns how far the engine is. The total is that of the source, if it is known.

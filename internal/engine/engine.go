@@ -104,7 +104,7 @@ func New(c Config) (*Engine, error) {
 	}
 	e.committer = newCommitter(c, e.life, books, e.budget)
 	e.poster = &poster{life: e.life, negotiation: e.negotiation, client: c.Client, ledger: books, meter: &e.meter}
-	e.sender = delivery.New(e.sending, delivery.Config{
+	e.sender = delivery.New(e.sending.Context, delivery.Config{
 		Limits: c.Limits, Extra: maxAround, Budget: e.budget, Ready: e.ready, Requests: e.poster,
 		Results: &settler{Ledger: books, life: e.life, negotiation: e.negotiation, client: c.Client, budget: e.budget, committer: e.committer, meter: &e.meter},
 	})

@@ -51,10 +51,10 @@ func (e *Engine) wind(ctx context.Context) {
 	if e.grace <= 0 || !e.sender.State().Failure.Since.IsZero() {
 		_ = e.cancel(ctx) // requests under way still have the grace
 	}
-	watch.Sleep(e.calling, e.grace) //nolint:contextcheck // of another life time: until the end, if that comes before
+	watch.Sleep(e.calling.Context, e.grace) //nolint:contextcheck // of another life time: until the end, if that comes before
 	_ = e.cancel(ctx)
 	e.posting.end(nil)
-	if watch.Sleep(e.calling, patience) { //nolint:contextcheck // as above; the last answers are committed meanwhile
+	if watch.Sleep(e.calling.Context, patience) { //nolint:contextcheck // as above; the last answers are committed meanwhile
 		e.calling.end(context.Cause(ctx))
 	}
 }
@@ -67,7 +67,7 @@ const patience = 700 * time.Millisecond
 func (e *Engine) read(ctx context.Context, source Source) error {
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
-	defer context.AfterFunc(e.sending, func() { end(context.Cause(e.sending)) })() //nolint:contextcheck // of another life time
+	defer context.AfterFunc(e.sending.Context, func() { end(context.Cause(e.sending.Context)) })() //nolint:contextcheck // of another life time
 	panicked := func(value any) error {
 		e.Logger.Error("hogapi: the source panicked", "stack", string(debug.Stack()))
 		return fmt.Errorf("the source panicked: %v", value)
@@ -134,8 +134,8 @@ func (r *reader) readAll(ctx context.Context, source Source) error {
 
 // Warn counts and logs a warning that is not about a single event.
 func (e *Engine) Warn(name event.Warning, text string) {
-	e.ledger.Count(string(name), 1)
-	e.Logger.WarnContext(e.sending, "hogapi: "+text, "warning", string(name))
+	e.ledger.Count(name, 1)
+	e.Logger.WarnContext(e.sending.Context, "hogapi: "+text, "warning", string(name))
 }
 
 // saveStart saves the position where this run begins, after the source is open and before anything is sent,

@@ -173,12 +173,12 @@ func (e *Engine) negotiate() {
 		request.Try = try
 		if a, how = e.ask(request); a.Verdict == delivery.Wait {
 			const text = "hogapi: the server has not said how it takes events, will be asked again"
-			e.Logger.WarnContext(e.sending, text, "try", try, "status", a.Status, "error", a.Err)
+			e.Logger.WarnContext(e.sending.Context, text, "try", try, "status", a.Status, "error", a.Err)
 		}
 		return a
 	})
 	if err == nil && e.Files != nil {
-		err = e.Files.Decide(context.WithoutCancel(e.sending), how.Name())
+		err = e.Files.Decide(context.WithoutCancel(e.sending.Context), how.Name())
 	}
 	if err != nil {
 		e.Stop(err)
@@ -195,16 +195,16 @@ func (e *Engine) ask(request *delivery.Request) (delivery.Answer, Endpoint) {
 	question := Request{Kind: Question, Path: v1.Path(), Header: http.Header{}, Body: body, Size: int64(len(body)), MaxBytes: v1.MaxBytes(0)}
 	v1.Header(question.Header, request)
 	start := time.Now()
-	r := e.Client.Post(e.posting, question)
+	r := e.Client.Post(e.posting.Context, question)
 	a := e.poster.judge(r, v1, request, time.Since(start))
 	if r.Err != nil || a.Verdict == delivery.Wait || r.Status == http.StatusUnauthorized {
 		return a, nil
 	}
 	how, isClear := Offer(r, e.Client)
 	if !isClear {
-		e.ledger.Count(string(event.WarningProtocol), 1)
+		e.ledger.Count(event.WarningProtocol, 1)
 		const text = "hogapi: the server's answer does not say which protocol it takes: events go to /batch/"
-		e.Logger.WarnContext(e.sending, text, "status", r.Status)
+		e.Logger.WarnContext(e.sending.Context, text, "status", r.Status)
 	}
 	return delivery.Answer{Verdict: delivery.Settled, Status: r.Status, Duration: a.Duration}, how
 }

@@ -11,13 +11,7 @@ func ReceiptOf(id, source string, s ledger.State) event.Receipt {
 	r := event.Receipt{
 		ID: id, Source: source, Read: t.Read, Acknowledged: t.Acknowledged, Rejected: t.Rejected, Unconfirmed: t.Unconfirmed, Skipped: t.Skipped, Resent: t.Resent, ResentAtLeast: t.ResentAtLeast,
 		First: t.First, Last: t.Last, Oldest: t.Oldest, Newest: t.Newest, LastAcknowledged: t.LastAcknowledged, Digest: t.Digest.String(), Days: []event.DayCount{},
-		Rejects: map[event.Reason]int64{}, Skips: t.Skips, Warnings: map[event.Warning]int64{},
-	}
-	for reason, n := range t.Rejects {
-		r.Rejects[event.Reason(reason)] = n
-	}
-	for w, n := range t.Warnings {
-		r.Warnings[event.Warning(w)] = n
+		Rejects: t.Rejects, Skips: t.Skips, Warnings: t.Warnings,
 	}
 	for _, shared := range t.Shared {
 		r.SharedUUIDs = append(r.SharedUUIDs, event.Example{Position: shared.Position, Text: shared.UUID})

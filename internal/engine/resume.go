@@ -1,5 +1,3 @@
-// Package resume keeps the state of an import between its runs. A state is written after the rejects that
-// it passes. It is read only for the import, the project and the source that it belongs to.
 package engine
 
 import (

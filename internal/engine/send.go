@@ -76,7 +76,7 @@ func (p *poster) Post(request *delivery.Request) delivery.Answer {
 		r.Encoding = p.encoding
 	}
 	how.Header(r.Header, request)
-	return p.judge(p.client.Post(p.posting, r), how, request, time.Since(start))
+	return p.judge(p.client.Post(p.posting.Context, r), how, request, time.Since(start))
 }
 
 func (p *poster) judge(r httptry.Try, how Endpoint, of *delivery.Request, took time.Duration) delivery.Answer {
@@ -130,7 +130,7 @@ func (e *Engine) preflight() {
 		return
 	}
 	body := `{"api_key":"` + e.Client.Key() + `","distinct_id":"hogapi-preflight"}`
-	r := e.Client.Post(e.posting, Request{
+	r := e.Client.Post(e.posting.Context, Request{
 		Kind: Preflight, Path: PreflightPath, Query: "v=2", Header: http.Header{}, Body: textBody(body), Size: int64(len(body)),
 		MaxBytes: maxFlags, MaxTime: preflightTime,
 	})
@@ -149,8 +149,8 @@ func (e *Engine) preflight() {
 		if r.Err != nil {
 			e.sender.Failing(r.Err)
 		}
-		e.ledger.Count(string(event.WarningKeyUnchecked), 1)
+		e.ledger.Count(event.WarningKeyUnchecked, 1)
 		const text = "hogapi: the project key could not be checked"
-		e.Logger.WarnContext(e.sending, text, "status", r.Status, "error", r.Err)
+		e.Logger.WarnContext(e.sending.Context, text, "status", r.Status, "error", r.Err)
 	}
 }

@@ -43,7 +43,7 @@ func (s *settler) Settled(seqs []uint64) {
 func (s *settler) Remark(seq uint64, reason string) { s.Ledger.Remark(seq, shortWord(reason)) }
 
 // Wide counts a batch that spans more than a day.
-func (s *settler) Wide() { s.Count(string(event.WarningWideBatch), 1) }
+func (s *settler) Wide() { s.Count(event.WarningWideBatch, 1) }
 
 // GaveUp returns the stop after failures that have lasted too long.
 func (s *settler) GaveUp(a delivery.Answer, since time.Time) error {
@@ -79,7 +79,7 @@ func (s *settler) Rejected(seq uint64, sent []byte, a delivery.Answer) error {
 		err := fmt.Errorf("%d different events in a row were refused, each sent alone: %w", maxRejected, a.Err)
 		return &event.StopError{Reason: event.StopRefused, Status: a.Status, Err: err}
 	}
-	s.RejectSent(seq, string(reason), s.keep(seq, reason, sent, a))
+	s.RejectSent(seq, reason, s.keep(seq, reason, sent, a))
 	s.committer.Signal()
 	return nil
 }

@@ -39,8 +39,8 @@ func newLife(grace time.Duration) *life {
 	l := &life{grace: grace, calling: begin(context.Background())}
 	l.posting = begin(l.calling.Context)
 	l.sending = begin(l.posting.Context)
-	context.AfterFunc(l.sending, func() {
-		if watch.Sleep(l.posting, l.grace) {
+	context.AfterFunc(l.sending.Context, func() {
+		if watch.Sleep(l.posting.Context, l.grace) {
 			l.posting.end(nil)
 		}
 	})
@@ -61,7 +61,7 @@ func (l *life) whyClosed() error {
 	if l.accepting.Err() == nil { // takes no lock
 		return nil
 	}
-	return context.Cause(l.accepting)
+	return context.Cause(l.accepting.Context)
 }
 
 // cancellation is a stop by the end of a context.

@@ -19,23 +19,23 @@ import (
 // Totals are a ledger's counts of committed events over all runs:
 // Read = Acknowledged + Rejected + Unconfirmed + Skipped.
 type Totals struct {
-	Read             int64            `json:"read"`
-	Acknowledged     int64            `json:"acknowledged"`
-	Rejected         int64            `json:"rejected"`
-	Unconfirmed      int64            `json:"unconfirmed,omitempty"`
-	Skipped          int64            `json:"skipped"`
-	Resent           int64            `json:"resent"`
-	ResentAtLeast    bool             `json:"resent_at_least,omitempty"`  // not known of all runs
-	First            event.Position   `json:"first"`                      // position of a committed record
-	Last             event.Position   `json:"last"`                       // position of a committed record
-	Oldest           time.Time        `json:"oldest"`                     // of the acknowledged events
-	Newest           time.Time        `json:"newest"`                     // of the acknowledged events
-	LastAcknowledged time.Time        `json:"last_acknowledged,omitzero"` // time of the last acknowledgement
-	Digest           Digest           `json:"digest"`                     // of the acknowledged uuids
-	Rejects          map[string]int64 `json:"rejects"`
-	Skips            map[string]int64 `json:"skips"`
-	Warnings         map[string]int64 `json:"warnings"`
-	Shared           []Shared         `json:"shared,omitempty"` // the first events with the uuid of another event
+	Read             int64                   `json:"read"`
+	Acknowledged     int64                   `json:"acknowledged"`
+	Rejected         int64                   `json:"rejected"`
+	Unconfirmed      int64                   `json:"unconfirmed,omitempty"`
+	Skipped          int64                   `json:"skipped"`
+	Resent           int64                   `json:"resent"`
+	ResentAtLeast    bool                    `json:"resent_at_least,omitempty"`  // not known of all runs
+	First            event.Position          `json:"first"`                      // position of a committed record
+	Last             event.Position          `json:"last"`                       // position of a committed record
+	Oldest           time.Time               `json:"oldest"`                     // of the acknowledged events
+	Newest           time.Time               `json:"newest"`                     // of the acknowledged events
+	LastAcknowledged time.Time               `json:"last_acknowledged,omitzero"` // time of the last acknowledgement
+	Digest           Digest                  `json:"digest"`                     // of the acknowledged uuids
+	Rejects          map[event.Reason]int64  `json:"rejects"`
+	Skips            map[string]int64        `json:"skips"`
+	Warnings         map[event.Warning]int64 `json:"warnings"`
+	Shared           []Shared                `json:"shared,omitempty"` // the first events with the uuid of another event
 }
 
 // Shared is an event with the uuid of another event.
@@ -104,10 +104,10 @@ func (s State) Rows() []Row {
 type books struct {
 	totals   Totals
 	table    *table
-	warnings []string // names of the bits
+	warnings []event.Warning // names of the bits
 }
 
-func newBooks(warnings []string) *books {
+func newBooks(warnings []event.Warning) *books {
 	k := &books{table: newTable(maxRows), warnings: warnings}
 	k.totals.own()
 	return k
@@ -115,11 +115,14 @@ func newBooks(warnings []string) *books {
 
 // own gives the totals maps that they share with no other totals.
 func (t *Totals) own() {
-	for _, counts := range []*map[string]int64{&t.Rejects, &t.Skips, &t.Warnings} {
-		if *counts = maps.Clone(*counts); *counts == nil {
-			*counts = map[string]int64{}
-		}
+	t.Rejects, t.Skips, t.Warnings = owned(t.Rejects), owned(t.Skips), owned(t.Warnings)
+}
+
+func owned[K ~string](counts map[K]int64) map[K]int64 {
+	if counts == nil {
+		return map[K]int64{}
 	}
+	return maps.Clone(counts)
 }
 
 // count counts one settled event, committed or not.
@@ -137,7 +140,7 @@ func (k *books) count(e *entry, reason string) {
 	switch e.state {
 	case rejected, rejectedByService:
 		t.Rejected++
-		AddTo(t.Rejects, reason, 1)
+		AddTo(t.Rejects, event.Reason(reason), 1)
 		e.row.current().Rejected++
 	case unconfirmed:
 		t.Unconfirmed++
@@ -150,7 +153,7 @@ func (k *books) count(e *entry, reason string) {
 	default:
 		t.Acknowledged++
 		if reason != "" {
-			AddTo(t.Warnings, reason, 1)
+			AddTo(t.Warnings, event.Warning(reason), 1)
 		}
 		t.Digest.add(e.id)
 		row := e.row.current()
@@ -171,7 +174,7 @@ func (k *books) share(e *entry) {
 	if e.isConflict {
 		warning = event.WarningUUIDConflict
 	}
-	AddTo(t.Warnings, string(warning), 1)
+	AddTo(t.Warnings, warning, 1)
 	if len(t.Shared) < maxShared {
 		t.Shared = append(slices.Clip(t.Shared), Shared{e.position, uuid.UUID(e.id).String()})
 	}
@@ -181,7 +184,7 @@ func (k *books) share(e *entry) {
 const maxReasons = 200
 
 // AddTo adds to a count in a bounded map; further keys count as [Other].
-func AddTo(counts map[string]int64, key string, n int64) {
+func AddTo[K ~string](counts map[K]int64, key K, n int64) {
 	if _, known := counts[key]; !known && len(counts) >= maxReasons {
 		key = Other
 	}

@@ -51,12 +51,12 @@ type Event struct {
 }
 
 // New returns an empty ledger. The warnings are the names of the bits in [Event.Warnings].
-func New(warnings ...string) *Ledger {
+func New(warnings ...event.Warning) *Ledger {
 	return &Ledger{details: map[uint64]detail{}, books: newBooks(warnings)}
 }
 
 // Resume returns a ledger that continues from the state of an earlier run.
-func Resume(s State, warnings ...string) (*Ledger, error) {
+func Resume(s State, warnings ...event.Warning) (*Ledger, error) {
 	l := New(warnings...)
 	if err := l.books.restore(s); err != nil {
 		return nil, err
@@ -80,11 +80,11 @@ func (l *Ledger) Take(e Event) (seq uint64) {
 }
 
 // Reject admits an event that is rejected before sending.
-func (l *Ledger) Reject(e Event, reason string) {
+func (l *Ledger) Reject(e Event, reason event.Reason) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.settled++
-	l.details[l.push(e, rejected, l.books.table.find(e.Name, e.Time))] = detail{reason: reason}
+	l.details[l.push(e, rejected, l.books.table.find(e.Name, e.Time))] = detail{reason: string(reason)}
 }
 
 // Skip admits an event that is omitted on purpose.
@@ -133,7 +133,7 @@ func (l *Ledger) Reword(seq uint64, word Word) {
 }
 
 // Count adds to a warning that is not about a single event.
-func (l *Ledger) Count(warning string, n int64) {
+func (l *Ledger) Count(warning event.Warning, n int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	AddTo(l.books.totals.Warnings, warning, n)
@@ -177,8 +177,8 @@ func (l *Ledger) Acknowledge(seqs []uint64, at time.Time) {
 
 // RejectSent settles an event that the service has rejected. held are additional bytes, held for its
 // reject until the commit.
-func (l *Ledger) RejectSent(seq uint64, reason string, held int) {
-	l.markRejected(seq, rejectedByService, detail{reason, held})
+func (l *Ledger) RejectSent(seq uint64, reason event.Reason, held int) {
+	l.markRejected(seq, rejectedByService, detail{string(reason), held})
 }
 
 // Unconfirm settles an event with an unknown outcome. It is passed on as a reject; held is as for

@@ -212,7 +212,7 @@ func TestLedgerAgainstAModel(t *testing.T) {
 
 func requireCounts(t *testing.T, s State, all []modelEvent) {
 	t.Helper()
-	want := Totals{Rejects: map[string]int64{}, Skips: map[string]int64{}, Warnings: map[string]int64{}}
+	want := Totals{Rejects: map[event.Reason]int64{}, Skips: map[string]int64{}, Warnings: map[event.Warning]int64{}}
 	rows := map[Row]Row{}
 	for _, e := range all {
 		want.Read++
@@ -220,7 +220,7 @@ func requireCounts(t *testing.T, s State, all []modelEvent) {
 			want.First = e.Position
 		}
 		want.Last = e.Position
-		for i, name := range []string{"first", "second"} {
+		for i, name := range []event.Warning{"first", "second"} {
 			if e.Warnings&(1<<i) != 0 {
 				want.Warnings[name]++
 			}
@@ -336,7 +336,7 @@ func TestUnconfirmedEventsAreCountedApart(t *testing.T) {
 	require.NoError(t, json.Unmarshal(text, &s))
 	assert.Equal(t, int64(2), s.Totals.Read)
 	assert.Equal(t, int64(1), s.Totals.Unconfirmed)
-	assert.Equal(t, map[string]int64{"odd": 1}, s.Totals.Warnings)
+	assert.Equal(t, map[event.Warning]int64{"odd": 1}, s.Totals.Warnings)
 	assert.Empty(t, s.Totals.Rejects)
 	assert.True(t, answer.Equal(s.Totals.LastAcknowledged))
 	require.Len(t, s.Rows(), 1)
@@ -355,7 +355,7 @@ func TestRemarkOfAnEventAfterAGapIsCounted(t *testing.T) {
 	l.Acknowledge([]uint64{1}, time.Unix(1, 0))
 	s, open := l.Conclude()
 	assert.Len(t, open, 1)
-	assert.Equal(t, map[string]int64{"odd": 1}, s.Totals.Warnings)
+	assert.Equal(t, map[event.Warning]int64{"odd": 1}, s.Totals.Warnings)
 }
 
 // Older releases saved rows without unconfirmed counts and uuid sums. The later sum is known to

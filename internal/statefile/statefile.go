@@ -43,6 +43,7 @@ func Own(fsys durable.FS, path string, fits func(fsys durable.FS, file string) e
 	return file, lock, err
 }
 
+// Held returns the error of a file that somebody else owns.
 func Held(path string) error { return fmt.Errorf("%s (%w)", path, durable.ErrLocked) }
 
 // Files returns the names of a file and of the files that its owner uses with it. It returns nil if the

@@ -59,12 +59,7 @@ var names = [...]event.Warning{
 }
 
 // WarningNames returns the names of the warnings, in the order of their bits.
-func WarningNames() (all []string) {
-	for _, name := range names {
-		all = append(all, string(name))
-	}
-	return all
-}
+func WarningNames() []event.Warning { return names[:] }
 
 // All yields the names of the warnings in w.
 func (w Warnings) All(yield func(event.Warning) bool) {
