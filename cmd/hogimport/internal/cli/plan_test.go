@@ -342,3 +342,71 @@ func TestFilesThatNeedMoreForAPlan(t *testing.T) {
 	clitest.Says(t, plan, "no-intraday: true #: leaves out the earlier files of days that have a final one", "1 file, 1 record in")
 	assert.NotContains(t, plan, "path: g/events_intraday")
 }
+
+// A plan sends what the flags that it stands for send: links first, then the sorted events with their sessions, also after
+// a kill.
+func TestAPlanSendsWhatItsFlagsSend(t *testing.T) {
+	t.Parallel()
+	events := func(p *clitest.Program) {
+		p.Lines(t, "e.jsonl", 6000, func(i int) string {
+			at := 1700000000 + (i*7919)%6000*60
+			user := fmt.Sprintf(`,"$user_id":"u%d","distinct_id":"u%d"`, i%50, i%50)
+			if i%3 == 0 {
+				user = fmt.Sprintf(`,"distinct_id":"$device:d%d"`, i%50)
+			}
+			return fmt.Sprintf(`{"event":"Buy","properties":{"time":%d,"$device_id":"d%d"%s,"$insert_id":"i%d","mp_processing_time_ms":%d}}`, at-7*3600, i%50, user, i, at*1000+100)
+		})
+	}
+	stored := func(server *hogapitest.Server) map[string]string {
+		all := map[string]string{}
+		for ev := range server.Ledger().Events() {
+			all[ev.UUID.String()] = string(ev.Raw)
+		}
+		return all
+	}
+	byFlags, p := clitest.Serve(t)
+	events(p)
+	p.Ends(t, 0, "run", "e.jsonl", "--format", "mixpanel", "--zone", "Etc/GMT+7", "--links", "--device-prefix", "--sort", "--sessions", "30m", "--import-id", "one", "--yes", "--rate", "none")
+
+	byPlan, p := clitest.Serve(t)
+	events(p)
+	p.Ends(t, 0, "plan", "e.jsonl", "--zone", "Etc/GMT+7", "--import-id", "one", "--rate", "2500", "--write", "migration.yaml")
+	clitest.Says(t, p.Read(t, "migration.yaml"), "links: true", "device-prefix: true", "sort: true", "sessions: 30m", "import-id: one")
+	p.Until(t, func() bool { return byPlan.Ledger().Len() > 1500 }, os.Kill, "run", "migration.yaml", "--yes")
+	require.Less(t, byPlan.Ledger().Unique(), byFlags.Ledger().Unique(), "it was killed in the middle")
+	p.Ends(t, 0, "run", "migration.yaml", "--yes")
+	require.Equal(t, stored(byFlags), stored(byPlan))
+	first := ""
+	for ev := range byPlan.Ledger().Events() {
+		first = ev.Event
+		break
+	}
+	assert.Equal(t, "$identify", first, "links come first")
+}
+
+// An import that an earlier release has begun goes on under its mapping, also by a plan. One that has not begun is
+// refused under another one.
+func TestAPlanKeepsTheMappingOfItsImport(t *testing.T) {
+	t.Parallel()
+	server, p := withOldState(t, "mapping3/killed", "rows")
+	table, err := os.ReadFile("testdata/mapping3/rows.csv")
+	require.NoError(t, err)
+	p.Write(t, "rows.csv", string(table))
+	readdress(t, p, "hogimport-state/rows/checkpoint.json")
+	p.Ends(t, 0, "plan", "--from-checkpoint", "hogimport-state/rows", "--max-rejects", "none", "--write", "migration.yaml")
+	assert.NotContains(t, p.Read(t, "migration.yaml"), "mapping: 4")
+	p.Ends(t, 0, "run", "migration.yaml", "--yes")
+	texts := 0
+	for ev := range server.Ledger().Events() {
+		if ev.Event == "visit" && strings.Contains(string(ev.Properties), `"plan":`) {
+			texts++
+		}
+	}
+	assert.Equal(t, 10, texts, "NULLs are texts, as in the 30 rows that were sent before")
+
+	// Without a state, the same plan would be of another mapping.
+	require.NoError(t, os.RemoveAll(filepath.Join(p.Dir, "hogimport-state")))
+	before := server.Ledger().Len()
+	p.Ends(t, 2, "run", "migration.yaml", "--yes").Err(t, "and this release has version 4, which makes other properties", "hogimport plan migration.yaml")
+	assert.Equal(t, before, server.Ledger().Len())
+}
