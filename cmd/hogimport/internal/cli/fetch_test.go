@@ -154,7 +154,7 @@ func TestFetchKeepsTheZoneForTheNextCommand(t *testing.T) {
 	p, _ := exporter(t, dayOfEvents)
 	args := []string{"fetch", "mixpanel", "--from", "2024-03-01", "--to", "2024-03-01", "export"}
 	r := p.Ends(t, 0, append(args, "--zone", "US/Pacific")...).
-		Out(t, "--format mixpanel --zone US/Pacific --report check.html --left-out left-out.txt")
+		Out(t, "--format mixpanel --zone US/Pacific --write migration.yaml")
 	assert.Equal(t, 4, strings.Count(r.Stdout, "\n"), "the command is on two lines")
 	p.Ends(t, 2, args...).Err(t, "the download in export began with --zone US/Pacific, and this command is without --zone")
 }
