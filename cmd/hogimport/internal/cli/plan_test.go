@@ -305,7 +305,7 @@ func TestATrialOfAPlan(t *testing.T) {
 	p.Write(t, "test.key", hogapitest.DefaultProjectKey)
 	p.Ends(t, 0, "plan", "events.jsonl", "--write", "migration.yaml")
 	edit(t, p, "id: "+hogapitest.DefaultProject, "id: 7")
-	p.With("POSTHOG_PROJECT_API_KEY=phc_of_the_import").Ends(t, 0, "trial", "migration.yaml", "--project-key", "@test.key").Out(t, "OK: all 100 events are there as they were sent")
+	p.With("POSTHOG_PROJECT_API_KEY=phc_of_the_import").Ends(t, 0, "trial", "migration.yaml", "--project-key", "@test.key").Out(t, "OK: all 100 events")
 	sent := server.Ledger().Len()
 	p.Events(t, "events.jsonl", 101, nil)
 	p.Ends(t, 2, "trial", "migration.yaml", "--project-key", "@test.key", "--yes").Err(t, "migration.yaml is stale")

@@ -132,7 +132,7 @@ func (s *spread) Events(ctx context.Context, after hogapi.Position) iter.Seq2[ho
 		s.taken = nil
 		passed := map[int64]int64{}
 		isAfter, isAt := after.IsZero(), false
-		for ev, err := range s.files.Events(ctx, hogapi.Position{}) {
+		for ev, err := range s.files.Events(inOrder{ctx}, hogapi.Position{}) {
 			if err != nil {
 				yield(ev, err)
 				return
@@ -160,6 +160,12 @@ func (s *spread) Events(ctx context.Context, after hogapi.Position) iter.Seq2[ho
 		}
 	}
 }
+
+// inOrder is a context in which a verification does not read ahead, so that the record that was read last is that of the event.
+type inOrder struct{ context.Context }
+
+// Value implements context.Context.
+func (inOrder) Value(any) any { return nil }
 
 // sample returns the events that the last walk has taken. The walk must have ended.
 func (s *spread) sample() []taken {
