@@ -60,17 +60,14 @@ type RangeFile struct {
 	Part  int       // of the files of the interval, from 1
 }
 
-// DownloadRange downloads the data of a range of any length into a folder, with one file download for each interval of
-// at most 7 days, and yields the files in the order of time. Rows of events are chosen by their arrival, so
-// DownloadRange also gets rows of old intervals that a backfill leaves out. If an interval began over 8 days ago, only
-// rows with a timestamp from 7 days before it to 1 day after it are included. Persons have their newest state, in the
-// interval of their newest change. PostHog bills the rows like exported rows; docs/exports.md lists other rows that may
-// be left out.
+// DownloadRange downloads a range of any length into a folder, with one file download for each interval of at most 7
+// days, and yields the files in the order of time. Events are chosen by their arrival, so late events are included. For
+// an interval that began over 8 days ago, only events with a timestamp from 7 days before it to 1 day after it are
+// included. Persons have their newest state. PostHog bills the rows like exported rows; see docs/exports.md.
 //
 // After an error or a kill, another call with the same options continues: keep all files, including *.range. An
 // interval is complete once its files have as many rows as its run; an interval without data has no file. An error
-// comes once, last: [hogapi.ErrHeld] while another call has the folder. It calls Create, Get and Download for each
-// interval.
+// comes once, last: [hogapi.ErrHeld] while another call has the folder. Each interval takes Create, Get and Download.
 func DownloadRange(ctx context.Context, client *hogapi.Client, from, to time.Time, o *RangeOptions) iter.Seq2[RangeFile, error] {
 	return func(yield func(RangeFile, error) bool) {
 		for x, err := range intervals(ctx, client, from, to, outgoing.OrDefault(o), false) {

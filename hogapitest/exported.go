@@ -22,11 +22,11 @@ type Exported struct {
 	Content []byte
 }
 
-// ExportEvents makes the runs that begin from now on export the events of the project, instead of numbers that are
-// made up. It concerns exports of the model events without [Project.ExportRows]. A run of the schedule takes the
-// events that arrived in its interval. So does a run of a backfill or a retry, unless the whole backfill began too
-// long ago: 8 days in [E4], always in [E1]. Then, and to Workflows, it takes the
-// events with a timestamp in the interval. A backfill without an event by timestamp makes no run.
+// ExportEvents makes the runs that begin from now on export the events of the project, instead of made-up numbers. It
+// concerns exports of the model events without [Project.ExportRows]. A run of the schedule takes the events that
+// arrived in its interval. So does a run of a backfill or a retry, unless the whole backfill began too long ago: 8 days
+// in [E4], always in [E1]. Then, and to Workflows, it takes the events with a timestamp in the interval. A backfill
+// without an event by timestamp makes no run.
 //
 // A run writes when it completes, and in a table without a stage a part before: see [Outcome].Written. In an object
 // store, the object of an interval replaces an earlier one; a run without events leaves it. Elsewhere, rows are added.

@@ -15,19 +15,13 @@ import (
 )
 
 // Compare compares the events of a time in a PostHog project with the rows of a destination, and names each row that
-// differs. It reads digests of days first, then of hours and slices of uuids where they differ, and lists keys only in the
-// end: rows are never copied. One wrong row in a year takes about six questions to each side.
+// differs. It reads digests of days, then of hours and slices of uuids where they differ, and lists only the keys of
+// differing slices. Rows are matched by uuid: see [Doubled], [Altered] and [Replaced]. Compare changes neither side.
 //
-// The service's rows are grouped by key, since copies that are not merged yet are ordinary there. Further rows of a key in
-// the destination are [Doubled]. A row that the destination has with another name, distinct id or day is [Altered], not
-// missing: rows are matched by uuid. Where the table merges by uuid (Export.MergesByUUID), it may have another row: [Replaced].
-//
-// A question that takes a side too long is asked in smaller parts, down to 1/256 of a day's uuids. Where that fails too,
-// where an answer contradicts itself or changes while it is read, and where Options.MaxQueries ends, the rows are
-// [CannotTell], and the report is not [Complete]. A mistake of the setup, such as a wrong password or a missing
-// column, is an error that names it. With Options.Dir, another Compare continues after an error or a kill.
-//
-// Compare sends queries and nothing else: it changes neither side.
+// A query that takes too long is split, down to 1/256 of a day's uuids. If that fails too, if answers are inconsistent
+// or change, or if Options.MaxQueries is reached, the rows are [CannotTell], and the report is not [Complete]. A mistake
+// in the setup, such as a wrong password or a missing column, is an error that names it. With Options.Dir, another
+// Compare continues after an error or a kill.
 func Compare(ctx context.Context, service Service, destination Side, o *Options) (_ *Report, err error) {
 	c, err := newComparison(service, destination, o)
 	if err != nil {

@@ -11,7 +11,7 @@ var table = record.Table{
 	{From: "anonymousId", To: "anonymousId", Kind: record.Code, Note: "with a userId; also Event.AnonymousID"},
 	{From: "timestamp", To: "timestamp", Kind: record.Code, Note: "else originalTimestamp, else sentAt; never receivedAt"},
 	{From: "messageId", To: "uuid", Kind: record.Code, Note: "also messageId where it is not a UUID"},
-	{From: "name", To: "title", Kind: record.Code, Note: "of page, where the page has none; also name"},
+	{From: "name", To: "title", Kind: record.Code, Note: "of page, if the page lacks it; also name"},
 	{From: "name", To: "$screen_name", Kind: record.Code, Note: "of screen; else properties.name, else event"},
 
 	{From: "properties.url", To: "$current_url", Note: "of page"},

@@ -53,7 +53,7 @@ type Requests interface {
 	Tried(t Try)
 }
 
-// Results takes what becomes of the items. It is safe for concurrent use. An error stops the Sender.
+// Results takes the outcome of the items. It is safe for concurrent use. An error stops the Sender.
 type Results interface {
 	Sent(seqs []uint64) // the service may have these; not called for items settled by the first answer
 	Settled(seqs []uint64)

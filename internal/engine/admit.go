@@ -27,8 +27,8 @@ type admission struct {
 	waiting  []waiting             // for the protocol
 }
 
-// Enqueue takes all events of a record, which share a position, or takes none and returns an error. Without wait, it takes
-// them at once or not at all. A record of the same events as an earlier one has the same uuids.
+// Enqueue takes all events of a record, which share a position, or returns an error and takes no event. Without wait,
+// it takes them at once or not at all. A record of the same events as an earlier one has the same uuids.
 func (e *Engine) Enqueue(ctx context.Context, given []event.Event, position event.Position, wait bool) error {
 	var single [1]Event
 	record := single[:min(len(given), 1)]

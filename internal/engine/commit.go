@@ -243,7 +243,7 @@ func (c *committer) isAwaited() bool {
 	return c.flushTo > c.upTo || c.accepting.Err() != nil
 }
 
-// finish judges an import at the end of its source, or saves what a run that has stopped leaves to the next one.
+// finish judges an import at the end of its source, or saves the state that a stopped run leaves to the next one.
 func (c *committer) finish() {
 	if !c.whole.Load() || c.sending.Err() != nil || c.ledger.Live().InFlight > 0 {
 		_ = c.save(c.ledger.LastState()) // the state before stays, which says less

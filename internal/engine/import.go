@@ -20,8 +20,8 @@ import (
 // caller reads an event before it asks for the next one.
 type Source func(ctx context.Context, after event.Position) iter.Seq2[*Event, error]
 
-// Import takes all events of a source from the position that the previous run saved, and ends the pipeline.
-// After ctx has ended, what was taken may still be sent within the grace, so that less is sent again.
+// Import takes all events of a source from the position that the previous run saved, and ends the pipeline. After ctx
+// has ended, the events taken may still be sent within the grace, so that fewer are sent again.
 func (e *Engine) Import(ctx context.Context, source Source) (event.Receipt, error) {
 	defer context.AfterFunc(ctx, func() { e.wind(ctx) })()
 	readErr := e.read(ctx, source)
@@ -45,7 +45,8 @@ func (e *Engine) Import(ctx context.Context, source Source) (event.Receipt, erro
 	return receipt, err
 }
 
-// wind ends an import whose context has ended: it sends what was taken, as long as the grace lasts and requests succeed.
+// wind ends an import whose context has ended: it sends the events taken, as long as the grace lasts and requests
+// succeed.
 func (e *Engine) wind(ctx context.Context) {
 	e.accepting.end(e.canceledBy(ctx))
 	if e.grace <= 0 || !e.sender.State().Failure.Since.IsZero() {

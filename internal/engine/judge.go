@@ -21,13 +21,13 @@ var errAnswerCut = errors.New("the end of the answer is missing")
 // maxRefusal is the most bytes of a refusal of the service, which is a short text.
 const maxRefusal = 4 << 10
 
-// Host is what is known of the host before an answer.
+// Host is the knowledge about the host before an answer.
 type Host struct {
 	Answered bool // it has answered
 	IsGood   bool // it has accepted events
 }
 
-// Judge says what an answer to a request with events means. With the verdict [delivery.Stop], it returns the reason too.
+// Judge interprets an answer to a request with events. With the verdict [delivery.Stop], it returns the reason too.
 func Judge(r httptry.Try, how Endpoint, of *delivery.Request, host Host) (delivery.Answer, event.StopReason) {
 	verdict, reason := answer{Try: r, how: how, host: host, failure: Unreachable(r.Err)}.meaning()
 	a := delivery.Answer{Verdict: verdict, Status: r.Status, Err: r.Err, Unsent: r.Err != nil && r.Unsent, Stale: r.Err != nil && r.Stale}
@@ -62,9 +62,9 @@ type answer struct {
 	failure event.StopReason // why no repetition can fix a failure; empty: one can
 }
 
-// meaning is the whole policy: what an answer means, and the reason of a stop. An answer that the service cannot have
-// written, which has the reason event.StopNotService, stops the sending only as long as the host has accepted nothing.
-// Before the first answer, a failure that no repetition can fix stops it.
+// meaning is the whole policy: the verdict for an answer, and the reason for a stop. An answer that the service cannot
+// have written, which has the reason event.StopNotService, stops the sending only as long as the host has accepted
+// nothing. Before the first answer, a failure that no repetition can fix stops it.
 func (x answer) meaning() (delivery.Verdict, event.StopReason) {
 	switch status := x.Status; {
 	case errors.Is(x.Err, httptry.ErrForeignOrigin), errors.Is(x.Err, httptry.ErrTooBig):

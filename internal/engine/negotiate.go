@@ -62,7 +62,7 @@ func (n *negotiation) encodersBy(rules event.Protocol) func() any {
 }
 
 // checkForAll returns the refusal of an event that no protocol takes, while the protocol is not known: such an event
-// does not wait for it. The rules of /batch/ are part of those of capture v1.
+// does not wait for it. The rules of /batch/ are a subset of the rules of capture v1.
 func (n *negotiation) checkForAll(ev *Event) *event.Error {
 	if n.isDecided() || !ev.isReadable() {
 		return nil

@@ -85,8 +85,8 @@ func TestJudgeRefusals(t *testing.T) {
 	assert.NotContains(t, a.Err.Error(), "capture v1")
 }
 
-// Once a host has accepted events, an answer that the service cannot have written is an outage, and settles nothing. What
-// it can have written stops the sending as before.
+// Once a host has accepted events, an answer that the service cannot have written is an outage, and settles nothing. An
+// answer that it can have written stops the sending as before.
 func TestJudgeAHostThatWasGood(t *testing.T) {
 	t.Parallel()
 	page := http.Header{"Content-Type": {"text/html; charset=utf-8"}}

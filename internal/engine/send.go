@@ -60,7 +60,7 @@ type poster struct {
 	isGood   atomic.Bool // it has accepted events once
 }
 
-// Around returns what surrounds the events of a body.
+// Around returns the text around the events of a body.
 func (p *poster) Around(begun time.Time) (prefix, suffix []byte) { return p.endpoint.Around(begun) }
 
 // NewEncoder returns an encoder of bodies.

@@ -17,7 +17,7 @@ import (
 	"github.com/hogapi/hogapi/internal/wire"
 )
 
-// settler books what became of the events that were sent. It is the [delivery.Results] of an engine.
+// settler records the outcome of the events that were sent. It is the [delivery.Results] of an engine.
 type settler struct {
 	*ledger.Ledger
 	*life
