@@ -233,7 +233,7 @@ func TestImportKeepsItsProtocol(t *testing.T) {
 	_, err = history.Import(t.Context(), old.Client(t), numbered(20), options(hogapi.ProtocolBatch))
 	input := requireInputError(t, err)
 	assert.Equal(t, "Delivery.Protocol", input.Field)
-	assert.Contains(t, input.Want, `"v1", which the import began with`)
+	assert.Contains(t, input.Want, `"v1", the protocol that the import began with`)
 
 	newer := hogapitest.New()
 	receipt = imported(t, newer.Client(t), numbered(20), options(hogapi.ProtocolAuto))

@@ -41,7 +41,7 @@ func TestMissingSaysWhyItIsEmpty(t *testing.T) {
 		"want the source that was verified":         (history.Verification{State: history.VerificationMissing, MissingEvents: 1, MissingIDs: ids}).Missing(nil),
 		"nothing is missing":                        (history.Verification{State: history.VerificationComplete}).Missing(numbered(3)),
 		`the import is "still arriving"`:            (history.Verification{State: history.VerificationStillArriving}).Missing(numbered(3)),
-		"the 2 missing events are not identified":      (history.Verification{State: history.VerificationMissing, MissingEvents: 2}).Missing(numbered(3)),
+		"the 2 missing events are not identified":   (history.Verification{State: history.VerificationMissing, MissingEvents: 2}).Missing(numbered(3)),
 		`the import is "complete with unconfirmed"`: (history.Verification{State: history.VerificationCompleteUnconfirmed}).Missing(numbered(3)),
 	} {
 		got, err := givenBy(missing)
