@@ -229,7 +229,7 @@ func differencesOf(t *testing.T, want map[uuid.UUID]hogapitest.StoredEvent, serv
 		}
 	}
 	for _, ev := range left {
-		list = append(list, ev.Event+": not there")
+		list = append(list, ev.Event+": missing")
 	}
 	slices.Sort(list)
 	return list
