@@ -74,13 +74,13 @@ func (w *walker) walk(i, depth int, visit Visitor) (end int, kind Kind, twice *E
 		if m.escaped {
 			key = appendUnescaped(nil, w.data[i:m.keyEnd])
 		}
-		noted := -1
+		noted, isEscaped := -1, false
 		if w.view != nil {
 			noted = len(w.view.spans)
-			w.view.Add(i, m.keyEnd, m.value, m.value)
+			w.view.Add(i, m.keyEnd, m.value, m.value, false)
 		}
 		if m.value < len(w.data) && w.data[m.value] == '"' { // most values are strings: this saves them two calls
-			m.end, _, kind = scanString(w.data, m.value)
+			m.end, isEscaped, kind = scanString(w.data, m.value)
 		} else {
 			m.end, kind = w.member(key, m.value, depth)
 		}
@@ -92,6 +92,12 @@ func (w *walker) walk(i, depth int, visit Visitor) (end int, kind Kind, twice *E
 		}
 		if noted >= 0 {
 			s := &w.view.spans[noted]
+			if m.escaped {
+				s.escapes = inKey
+			}
+			if isEscaped {
+				s.escapes |= inValue
+			}
 			s.end, s.inner, s.isInner, s.isAfter = uint32(m.end), uint32(len(w.view.spans)-noted-1), depth > 1, twice != nil
 		}
 		if twice == nil && visit != nil {

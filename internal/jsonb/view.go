@@ -15,8 +15,15 @@ type span struct {
 
 	inner   uint32 // how many of the following ones are in it
 	isInner bool   // it is in another one
+	escapes uint8  // which of its parts have escapes
 	isAfter bool   // a key of its object was there twice before
 }
+
+// Escapes in a span.
+const (
+	inKey = 1 << iota
+	inValue
+)
 
 // Begin makes it the view of a text, without members. [View.Add] adds them.
 func (v *View) Begin(text []byte) {
@@ -25,9 +32,14 @@ func (v *View) Begin(text []byte) {
 	}
 }
 
-// Add notes a member of the object by the offsets of its quoted key, its value, and their ends. No key is there twice.
-func (v *View) Add(key, keyEnd, value, end int) {
-	v.spans = append(v.spans, span{key: uint32(key) + 1, keyEnd: uint32(keyEnd) - 1, value: uint32(value), end: uint32(end)})
+// Add notes a member of the object by the offsets of its quoted key, its value, and their ends, and whether there may be escapes
+// in it. No key is there twice.
+func (v *View) Add(key, keyEnd, value, end int, isEscaped bool) {
+	s := span{key: uint32(key) + 1, keyEnd: uint32(keyEnd) - 1, value: uint32(value), end: uint32(end)}
+	if isEscaped {
+		s.escapes = inKey | inValue
+	}
+	v.spans = append(v.spans, s)
 }
 
 // IsOf reports whether it is the view of these very bytes.
@@ -83,7 +95,7 @@ func (v *View) Within(value []byte, visit Visitor) bool {
 
 func (v *View) key(s *span) []byte {
 	key := v.text[s.key:s.keyEnd]
-	if bytes.IndexByte(key, '\\') >= 0 {
+	if s.escapes&inKey != 0 {
 		key = appendUnescaped(nil, v.text[s.key-1:s.keyEnd+1])
 	}
 	return key
@@ -100,12 +112,12 @@ func (v *View) canonical(dst []byte, spans []span) []byte {
 	for i := 0; i < len(spans); i++ {
 		s := &spans[i]
 		m := stretch{from: len(dst)}
-		dst = appendPlain(dst, v.text[s.key-1:s.keyEnd+1])
+		dst = appendText(dst, v.text[s.key-1:s.keyEnd+1], s.escapes&inKey != 0)
 		m.keyTo = len(dst)
 		dst = append(dst, ':')
 		switch c := v.text[s.value]; {
 		case c == '"':
-			dst = appendPlain(dst, v.text[s.value:s.end])
+			dst = appendText(dst, v.text[s.value:s.end], s.escapes&inValue != 0)
 		case s.inner > 0:
 			dst = v.canonical(dst, spans[i+1:i+1+int(s.inner)])
 			i += int(s.inner)
@@ -123,9 +135,4 @@ func (v *View) canonical(dst []byte, spans []span) []byte {
 		members = append(members, m)
 	}
 	return closed(dst, first, members, sorted)
-}
-
-// appendPlain appends a valid JSON string with the fewest escapes.
-func appendPlain(dst, text []byte) []byte {
-	return appendText(dst, text, bytes.IndexByte(text, '\\') >= 0)
 }

@@ -140,8 +140,9 @@ func (o *Object) Raw() []byte {
 // note makes a view that of raw, which begins with the members of the object.
 func (o *Object) note(view *jsonb.View, raw []byte) {
 	view.Begin(raw)
+	isEscaped := bytes.IndexByte(o.buf, '\\') >= 0
 	for _, m := range o.members {
-		view.Add(m.key, m.colon, m.colon+1, m.end)
+		view.Add(m.key, m.colon, m.colon+1, m.end, isEscaped)
 	}
 }
 

@@ -137,7 +137,7 @@ func (n *Noted) Finish(p *Properties, vendor string) []byte {
 	if n.parts != nil {
 		p.note(&n.parts.Properties, raw)
 		for _, place := range p.placed {
-			n.parts.Properties.Add(place.key, place.colon, place.colon+1, place.end)
+			n.parts.Properties.Add(place.key, place.colon, place.colon+1, place.end, false)
 		}
 	}
 	return raw
