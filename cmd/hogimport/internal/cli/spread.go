@@ -132,7 +132,7 @@ func (s *spread) Events(ctx context.Context, after hogapi.Position) iter.Seq2[ho
 		s.taken = nil
 		passed := map[int64]int64{}
 		isAfter, isAt := after.IsZero(), false
-		for ev, err := range s.files.Events(inOrder{ctx}, hogapi.Position{}) {
+		for ev, err := range s.files.Events(inOrder{ctx}, hogapi.Position{}) { //nolint:contextcheck // it is the same one
 			if err != nil {
 				yield(ev, err)
 				return
