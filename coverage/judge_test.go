@@ -321,6 +321,8 @@ func histories() int {
 	return cmp.Or(map[string]int{"nightly": 2000, "deep": 10_000}[os.Getenv("HOGAPI_TEST")], 100)
 }
 
+// The states of random histories are those of the model. Only it meets orders of runs, pauses and changes of a schedule that
+// nobody thought of.
 func TestCoverageOfRandomHistories(t *testing.T) {
 	seeds := histories()
 	states := map[State]int{}
@@ -476,6 +478,7 @@ func (s *store) export(w *world, rows []row, run Run) {
 }
 
 // A plan carried out in the model omits and duplicates only the rows that it names, and replaces no object.
+// Only it finds a repair that is right at each step and wrong as a whole.
 func TestRepairOfRandomHistories(t *testing.T) {
 	seeds, steps := histories(), 0
 	for seed := range seeds {

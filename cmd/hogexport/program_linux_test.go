@@ -50,6 +50,7 @@ const gapsToRepair = 5
 
 // A repair that is killed at any request, before it arrives or before its answer does, is finished by the same command and
 // begins no backfill twice. Many wait at once: after a request that may have arrived, a repair looks for two minutes.
+// Only it finds a step that is begun but not yet in the journal.
 func TestRepairKilledAtAnyRequest(t *testing.T) {
 	program, step := filepath.Join(build(t), "hogexport"), testevents.Sized(11, 1)
 	whole := killing{program: program}

@@ -226,6 +226,7 @@ func TestPaceAfterAnOutage(t *testing.T) {
 
 // A burst that shrinks while lanes keep the pace does not block a lane: one that asked for more than a burst at once
 // would wait for 292 years.
+// Only the real clock and many lanes meet that moment.
 func TestPaceWhileTheBurstShrinks(t *testing.T) {
 	t.Parallel()
 	last := 300 * time.Millisecond

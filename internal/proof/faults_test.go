@@ -60,6 +60,7 @@ func TestThirtyPercentFaults(t *testing.T) {
 
 // One event in a hundred is poison. At every checkpoint the counts agree with the service's ledger, and the search for the culprits costs
 // no more requests than it must.
+// Only it finds a count that is wrong between two checkpoints and right at the end.
 func TestPoisonAgreesAtEveryCheckpoint(t *testing.T) {
 	t.Parallel()
 	n, batch := testevents.Sized(20_000, 200_000, 1_000_000), 1000

@@ -204,6 +204,7 @@ func TestKilledDuringMixedAnswers(t *testing.T) {
 
 // An interrupted import of a file, plain or zipped, leaves a state from which another process continues. Events without a uuid in the file
 // keep their uuids.
+// Only two processes show state that the first kept in memory alone.
 func TestInterruptedAndResumed(t *testing.T) {
 	t.Parallel()
 	for _, form := range []string{"plain", "zipped", "without uuids"} {

@@ -247,6 +247,7 @@ func TestMemoryOfALargeFile(t *testing.T) {
 }
 
 // Events in no order are sorted in little memory, and sent.
+// Only it finds memory that grows with the file.
 func TestMemoryOfSorting(t *testing.T) {
 	measuresMemory(t)
 	t.Parallel()

@@ -317,6 +317,7 @@ func TestWatchReadsAgainAfterAChange(t *testing.T) {
 }
 
 // There is no alarm on days on which clocks change, unless they skip the hour of a run: nothing exports its interval.
+// Only it walks every hour of such a day in each zone.
 func TestWatchOnDaysOfClockChanges(t *testing.T) {
 	t.Parallel()
 	skipping := time.Date(2026, 3, 7, 0, 0, 0, 0, time.UTC) // the next midnight, in Havana
