@@ -247,7 +247,7 @@ func (s *smoke) remove(ctx context.Context) (string, error) {
 		return "", err
 	}
 	if _, err := s.client.BatchExports.Get(ctx, s.made.ID); !errors.Is(err, hogapi.ErrNotFound) {
-		return "", fmt.Errorf("it is still there: %w", err)
+		return "", fmt.Errorf("the export is still there: %w", err)
 	}
 	return "gone", nil
 }

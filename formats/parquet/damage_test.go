@@ -47,7 +47,7 @@ func TestTruncated(t *testing.T) {
 		assert.Zero(t, n)
 	}
 	_, err = readAll(t, nil, rewrite(t, bytes.Repeat([]byte("not Parquet\n"), 100)), hogapi.Position{})
-	require.ErrorContains(t, err, "does not end as a Parquet file")
+	require.ErrorContains(t, err, "the Parquet footer is missing")
 	_, err = readAll(t, nil, filepath.Join(t.TempDir(), "bad.parquet"), hogapi.Position{})
 	require.ErrorContains(t, err, "bad.parquet: no such file")
 	_, err = readAll(t, nil, filepath.Join(t.TempDir(), "*.parquet"), hogapi.Position{})

@@ -46,11 +46,11 @@ func (s *storage) open(o Options) (f *file, err error) {
 	f.digest = footerDigest(s.size, footer)
 	f.read, err = parquetgo.OpenFile(s, s.size, parquetgo.SkipBloomFilters(true), parquetgo.ReadBufferSize(readBuffer))
 	if err != nil {
-		return nil, fmt.Errorf("it cannot be read as Parquet: %w", err)
+		return nil, fmt.Errorf("not readable as Parquet: %w", err)
 	}
 	f.tree, f.leaves = newTree(f.read.Root(), o)
 	if len(f.leaves) == 0 {
-		return nil, fmt.Errorf("it has none of the columns %q", o.Columns)
+		return nil, fmt.Errorf("the columns %q are missing", o.Columns)
 	}
 	return f, nil
 }
@@ -60,7 +60,7 @@ func (f *file) close() { f.disk.close() }
 // caught makes an error of a panic of the reader, which damaged files cause.
 func caught(err *error) {
 	if r := recover(); r != nil {
-		*err = fmt.Errorf("it is damaged: %v", r)
+		*err = fmt.Errorf("the file is damaged: %v", r)
 	}
 }
 

@@ -97,7 +97,7 @@ func (r *rowReader) readFile(ctx context.Context, path, name string, yield func(
 	case err != nil:
 		return judged(name, disk.failed, fmt.Errorf("row %d: %w", number+1, err))
 	case number != f.read.NumRows():
-		return judged(name, nil, fmt.Errorf("it is damaged: it has %d rows and says %d", number, f.read.NumRows()))
+		return judged(name, nil, fmt.Errorf("the file is damaged: %d rows, but the footer says %d", number, f.read.NumRows()))
 	}
 	return nil
 }
@@ -143,7 +143,7 @@ func columnsOf(f *file) (*rowColumns, error) {
 	}
 	for _, name := range compared[:len(compared)-1] {
 		if *to[name] == nil {
-			return nil, fmt.Errorf("it has no column %s: it is not a file of the model events, or its export leaves the column out", name)
+			return nil, fmt.Errorf("no column %s: not a file of the model events, or the export leaves the column out", name)
 		}
 	}
 	return c, nil

@@ -32,9 +32,9 @@ func openStorage(fsys fs.FS, path string) (*storage, error) {
 	case err != nil:
 		err = bare(err)
 	case info.IsDir():
-		err = errors.New("it is a folder: name its files")
+		err = errors.New("a folder, not a file: name its files")
 	case s.at == nil || !info.Mode().IsRegular():
-		err = errors.New("it can only be read from its beginning, and Parquet needs any place of a file: copy it to a disk")
+		err = errors.New("Parquet needs random access, and this file can only be read from its beginning: copy it to a disk")
 	}
 	if err != nil {
 		s.close()
@@ -60,7 +60,7 @@ func (s *storage) ReadAt(p []byte, offset int64) (int, error) {
 func (s *storage) footer() ([]byte, error) {
 	const tail, guess, most = 8, 16 << 10, 256 << 20
 	if s.size < 2*tail {
-		return nil, fmt.Errorf("it has %d bytes, and is no Parquet file", s.size)
+		return nil, fmt.Errorf("not a Parquet file, with only %d bytes", s.size)
 	}
 	end := make([]byte, min(guess, s.size))
 	if _, err := s.ReadAt(end, s.size-int64(len(end))); err != nil && !errors.Is(err, io.EOF) {
@@ -69,7 +69,7 @@ func (s *storage) footer() ([]byte, error) {
 	mark := end[len(end)-tail:]
 	length := int64(binary.LittleEndian.Uint32(mark))
 	if string(mark[4:]) != "PAR1" || length > s.size-tail || length > most {
-		return nil, errors.New("it does not end as a Parquet file: it is another kind of file, or was cut off")
+		return nil, errors.New("the Parquet footer is missing: another kind of file, or cut off")
 	}
 	end = end[:len(end)-tail]
 	if length <= int64(len(end)) {
