@@ -50,7 +50,7 @@ func (s *storage) open(o Options) (f *file, err error) {
 	}
 	f.tree, f.leaves = newTree(f.read.Root(), o)
 	if len(f.leaves) == 0 {
-		return nil, fmt.Errorf("the columns %q are missing", o.Columns)
+		return nil, fmt.Errorf("none of the columns %q is in the file", o.Columns)
 	}
 	return f, nil
 }
