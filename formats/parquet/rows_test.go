@@ -145,7 +145,7 @@ func TestRowsThatCannotBeRead(t *testing.T) {
 		"none of the columns":               writeParquet(t, "bad.parquet", []struct{ Email string }{{"a@example.com"}}, 9),
 		"row 2: timestamp is":               writeParquet(t, "bad.parquet", []row{{"x", "e", "p", "2026-11-20T10:00:00Z"}, {"x", "e", "p", "soon"}}, 9),
 		"the Parquet footer is missing":     rewrite(t, good[:len(good)-9]),
-		"only 9 bytes":                    rewrite(t, good[:9]),
+		"only 9 bytes":                      rewrite(t, good[:9]),
 		"row 1: ":                           rewrite(t, changed),
 	} {
 		_, err := rowsOf(t, path)
