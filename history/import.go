@@ -149,7 +149,7 @@ func openImport(ctx context.Context, client bridge.Client, source Source, o Opti
 	if o.Checkpoint != nil {
 		config.Files = &files.Files
 	}
-	started, err := engine.New(config)
+	started, err := engine.New(config) //nolint:contextcheck // the engine has a life of its own
 	if err != nil {
 		return failed(err)
 	}

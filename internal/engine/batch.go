@@ -18,7 +18,7 @@ const BatchPath = "/batch/"
 
 // batch sends events to /batch/, which answers a request with one word for all its events. The body has the
 // key. The struct has no key, because fmt would print it at any depth.
-type batch struct{ who Sender }
+type batch struct{ who Client }
 
 func (batch) Name() event.Protocol                  { return event.ProtocolBatch }
 func (batch) Encoding(string) string                { return delivery.Gzip } // it knows no other

@@ -251,6 +251,15 @@ func TestFront(t *testing.T) {
 		assert.Equal(t, step.rejected, found, i)
 		assert.Equal(t, step.crowded, c.isCrowded(), i)
 	}
+
+	books = ledger.New() // the events of the record that the limits judge stay together, even those of the first one
+	c = &committer{ledger: books, room: 6, limits: RejectLimits{Most: 1}}
+	books.Reject(ledger.Event{Position: at(1), Name: "e", Begins: true}, "r")
+	books.Reject(ledger.Event{Position: at(1), Name: "e"}, "r")
+	books.Acknowledge([]uint64{books.Take(ledger.Event{Position: at(1), Name: "e", Ends: true})}, time.Now())
+	n, rejects := c.front()
+	assert.Equal(t, 3, n)
+	assert.Len(t, rejects, 2)
 }
 
 // The error names the first reject of a run. An import that skips all its records still saves a position.
@@ -344,19 +353,6 @@ func TestImportsThatAreNotJudged(t *testing.T) {
 			assert.Equal(t, at(1), b.Reported(), name)
 		})
 	}
-}
-
-// The events of the record that the limits judge are not torn apart, even if it is the first one.
-func TestFrontOfOneRecord(t *testing.T) {
-	t.Parallel()
-	books := ledger.New()
-	c := &committer{ledger: books, room: 6, limits: RejectLimits{Most: 1}}
-	books.Reject(ledger.Event{Position: at(1), Name: "e", Begins: true}, "r")
-	books.Reject(ledger.Event{Position: at(1), Name: "e"}, "r")
-	books.Acknowledge([]uint64{books.Take(ledger.Event{Position: at(1), Name: "e", Ends: true})}, time.Now())
-	n, rejects := c.front()
-	assert.Equal(t, 3, n)
-	assert.Len(t, rejects, 2)
 }
 
 // A flush continues while some of its events are settled. When it ends early, it says how many are not, or that

@@ -69,7 +69,7 @@ func (e *Engine) end() {
 		e.receipt.Protocol = e.endpoint.Name()
 	}
 	if c := e.canceled.Load(); stopped == nil && c != nil && len(open) > 0 { // it was wound up within its grace
-		stopped = c.err
+		stopped = c
 	}
 	switch {
 	case len(open) > 0:

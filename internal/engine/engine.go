@@ -41,16 +41,11 @@ type Config struct {
 	Logger  *slog.Logger
 }
 
-// Sender identifies the sender in requests.
-type Sender interface {
+// Client is the project that events go to, and whoever watches them go. It is safe for concurrent use.
+type Client interface {
 	Key() string // of the project
 	SDK() string // name and version of the library
 	Now() time.Time
-}
-
-// Client is the project that events go to, and whoever watches them go. It is safe for concurrent use.
-type Client interface {
-	Sender
 	Post(ctx context.Context, r Request) httptry.Try
 
 	Tried(path string, t delivery.Try)
@@ -99,7 +94,7 @@ func New(c Config) (*Engine, error) {
 	if c.Resumed != nil && !c.Resumed.Keyed {
 		e.admission.identity.AllowKeyless()
 	}
-	if how := Named(c.Protocol, c.Client); how != nil {
+	if how := named(c.Protocol, c.Client); how != nil {
 		e.decide(how)
 	}
 	e.committer = newCommitter(c, e.life, books, e.budget)

@@ -21,15 +21,10 @@ var errAnswerCut = errors.New("the end of the answer is missing")
 // maxRefusal is the most bytes of a refusal of the service, which is a short text.
 const maxRefusal = 4 << 10
 
-// Host is the knowledge about the host before an answer.
-type Host struct {
-	Answered bool // it has answered
-	IsGood   bool // it has accepted events
-}
-
-// Judge interprets an answer to a request with events. With the verdict [delivery.Stop], it returns the reason too.
-func Judge(r httptry.Try, how Endpoint, of *delivery.Request, host Host) (delivery.Answer, event.StopReason) {
-	verdict, reason := answer{Try: r, how: how, host: host, failure: Unreachable(r.Err)}.meaning()
+// judge interprets an answer to a request with events. With the verdict [delivery.Stop], it returns the reason too.
+// Before the answer, the host may have answered already, or have even accepted events.
+func judge(r httptry.Try, how Endpoint, of *delivery.Request, answered, isGood bool) (delivery.Answer, event.StopReason) {
+	verdict, reason := answer{Try: r, how: how, answered: answered, isGood: isGood, failure: unreachable(r.Err)}.meaning()
 	a := delivery.Answer{Verdict: verdict, Status: r.Status, Err: r.Err, Unsent: r.Err != nil && r.Unsent, Stale: r.Err != nil && r.Stale}
 	a.TooLarge, a.Suspect = r.Status == http.StatusRequestEntityTooLarge, r.Status == http.StatusInternalServerError
 	switch {
@@ -38,16 +33,16 @@ func Judge(r httptry.Try, how Endpoint, of *delivery.Request, host Host) (delive
 		said, reason = how.success(r, of)
 		a.Verdict, a.Fates, a.Err = said.Verdict, said.Fates, said.Err
 		if reason != "" {
-			a.Verdict, a.Err = delivery.Stop, cmp.Or(a.Err, Words(r))
+			a.Verdict, a.Err = delivery.Stop, cmp.Or(a.Err, words(r))
 		}
 	case r.Err == nil:
-		a.Err = Words(r)
+		a.Err = words(r)
 		if r.Status == http.StatusNotFound && how.Name() == event.ProtocolV1 {
 			a.Err = fmt.Errorf("%w: there is no capture v1 at this URL. An import that began with it does not change to /batch/: "+
 				"where the server has changed for good, use a new checkpoint; events keep their uuids", a.Err)
 		}
 	}
-	if reason == event.StopNotService && host.IsGood && !errors.Is(r.Err, httptry.ErrForeignOrigin) {
+	if reason == event.StopNotService && isGood && !errors.Is(r.Err, httptry.ErrForeignOrigin) {
 		a.Verdict, reason = delivery.Wait, "" // the host was the service's before: this is an outage
 	}
 	return a, reason
@@ -57,9 +52,9 @@ func Judge(r httptry.Try, how Endpoint, of *delivery.Request, host Host) (delive
 type answer struct {
 	httptry.Try
 
-	how     Endpoint
-	host    Host
-	failure event.StopReason // why no repetition can fix a failure; empty: one can
+	how              Endpoint
+	answered, isGood bool
+	failure          event.StopReason // why no repetition can fix a failure; empty: one can
 }
 
 // meaning is the whole policy: the verdict for an answer, and the reason for a stop. An answer that the service cannot
@@ -69,7 +64,7 @@ func (x answer) meaning() (delivery.Verdict, event.StopReason) {
 	switch status := x.Status; {
 	case errors.Is(x.Err, httptry.ErrForeignOrigin), errors.Is(x.Err, httptry.ErrTooBig):
 		return delivery.Stop, event.StopNotService
-	case x.failure != "" && !x.host.Answered:
+	case x.failure != "" && !x.answered:
 		return delivery.Stop, x.failure
 	case x.Err != nil:
 		return delivery.Wait, ""
@@ -77,7 +72,7 @@ func (x answer) meaning() (delivery.Verdict, event.StopReason) {
 		return delivery.Settled, "" // or as the body says
 	case status == http.StatusRequestEntityTooLarge:
 		return delivery.Split, ""
-	case x.host.IsGood && x.isForeign():
+	case x.isGood && x.isForeign():
 		return delivery.Stop, event.StopNotService
 	case status < http.StatusBadRequest:
 		return delivery.Stop, event.StopRedirect
@@ -110,8 +105,8 @@ func (x answer) isForeign() bool {
 	return len(x.Body) > maxRefusal || httptry.IsPage(x.Header.Get("Content-Type"), bytes.TrimSpace(x.Body))
 }
 
-// Unreachable returns the reason for an error that shows a wrong URL or a wrong set-up, or "".
-func Unreachable(err error) event.StopReason {
+// unreachable returns the reason for an error that shows a wrong URL or a wrong set-up, or "".
+func unreachable(err error) event.StopReason {
 	var (
 		badRecord tls.RecordHeaderError
 		alert     tls.AlertError
@@ -130,9 +125,9 @@ func Unreachable(err error) event.StopReason {
 	return ""
 }
 
-// Words returns an answer as an error: the status, and the beginning of its text without keys. Of JSON it
+// words returns an answer as an error: the status, and the beginning of its text without keys. Of JSON it
 // shows only the service's own explanation, because the rest may repeat the events.
-func Words(r httptry.Try) error {
+func words(r httptry.Try) error {
 	const most = 200
 	body, contentType := bytes.TrimSpace(r.Body), r.Header.Get("Content-Type")
 	text := string(body)

@@ -20,7 +20,7 @@ import (
 )
 
 func judged(r httptry.Try, answered bool) (delivery.Verdict, event.StopReason) {
-	a, reason := Judge(r, batch{}, nil, Host{Answered: answered})
+	a, reason := judge(r, batch{}, nil, answered, false)
 	return a.Verdict, reason
 }
 

@@ -187,7 +187,7 @@ func (e *Engine) negotiate() {
 	e.release(how)
 }
 
-// ask sends a request without events and reads the endpoint from the answer: see [Offer].
+// ask sends a request without events and reads the endpoint from the answer: see offer.
 func (e *Engine) ask(request *delivery.Request) (delivery.Answer, Endpoint) {
 	v1 := v1{e.Client}
 	prefix, suffix := v1.Around(request.Begun)
@@ -200,7 +200,7 @@ func (e *Engine) ask(request *delivery.Request) (delivery.Answer, Endpoint) {
 	if r.Err != nil || a.Verdict == delivery.Wait || r.Status == http.StatusUnauthorized {
 		return a, nil
 	}
-	how, isClear := Offer(r, e.Client)
+	how, isClear := offer(r, e.Client)
 	if !isClear {
 		e.ledger.Count(event.WarningProtocol, 1)
 		const text = "hogapi: the server's answer does not say which protocol it takes: events go to /batch/"

@@ -24,8 +24,8 @@ type Endpoint interface {
 	isAboutRequest(r httptry.Try) bool
 }
 
-// Named returns the endpoint of a protocol, or nil.
-func Named(name event.Protocol, who Sender) Endpoint {
+// named returns the endpoint of a protocol, or nil.
+func named(name event.Protocol, who Client) Endpoint {
 	switch name {
 	case event.ProtocolV1:
 		return v1{who}
@@ -36,10 +36,10 @@ func Named(name event.Protocol, who Sender) Endpoint {
 	}
 }
 
-// Offer returns the endpoint that a server has, by its answer to a request of capture v1 without
+// offer returns the endpoint that a server has, by its answer to a request of capture v1 without
 // events: capture v1 refuses the request with its own error, and a server without capture v1 does not know
 // the path. isClear reports whether the answer is one of the two.
-func Offer(r httptry.Try, who Sender) (how Endpoint, isClear bool) {
+func offer(r httptry.Try, who Client) (how Endpoint, isClear bool) {
 	switch {
 	case r.Status == http.StatusBadRequest && parseV1Error(r.Body).isEmptyBatch():
 		return v1{who}, true

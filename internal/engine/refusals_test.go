@@ -72,7 +72,7 @@ func TestJudgeRefusals(t *testing.T) {
 		{how: batch{}, status: 501, verdict: delivery.Stop, reason: event.StopRefused},
 		{how: batch{}, status: 503, verdict: delivery.Wait},
 	} {
-		a, reason := Judge(httptry.Try{Status: tt.status, Header: tt.header, Body: []byte(tt.body)}, tt.how, &delivery.Request{}, Host{Answered: true})
+		a, reason := judge(httptry.Try{Status: tt.status, Header: tt.header, Body: []byte(tt.body)}, tt.how, &delivery.Request{}, true, false)
 		name := fmt.Sprintf("%s %d %.20q", tt.how.Name(), tt.status, tt.body)
 		assert.Equal(t, tt.verdict, a.Verdict, name)
 		assert.Equal(t, tt.reason, reason, name)
@@ -81,7 +81,7 @@ func TestJudgeRefusals(t *testing.T) {
 		require.Error(t, a.Err, name)
 		assert.Contains(t, a.Err.Error(), tt.says, name)
 	}
-	a, _ := Judge(httptry.Try{Status: 404}, batch{}, nil, Host{Answered: true})
+	a, _ := judge(httptry.Try{Status: 404}, batch{}, nil, true, false)
 	assert.NotContains(t, a.Err.Error(), "capture v1")
 }
 
@@ -92,7 +92,7 @@ func TestJudgeAHostThatWasGood(t *testing.T) {
 	page := http.Header{"Content-Type": {"text/html; charset=utf-8"}}
 	for _, how := range []Endpoint{batch{}, v1{}} {
 		judge := func(r httptry.Try, isGood bool) (delivery.Verdict, event.StopReason) {
-			a, reason := Judge(r, how, &delivery.Request{}, Host{Answered: true, IsGood: isGood})
+			a, reason := judge(r, how, &delivery.Request{}, true, isGood)
 			require.Error(t, a.Err)
 			return a.Verdict, reason
 		}
@@ -130,9 +130,9 @@ func TestJudgeFailures(t *testing.T) {
 		event.StopTLS:         errors.New("remote error: tls: protocol version not supported"),
 		"":                    errors.New("connection refused"),
 	} {
-		require.Equal(t, reason, Unreachable(err))
+		require.Equal(t, reason, unreachable(err))
 		for _, answered := range []bool{false, true} {
-			a, got := Judge(httptry.Try{Err: err, Unsent: true, Stale: true}, batch{}, nil, Host{Answered: answered})
+			a, got := judge(httptry.Try{Err: err, Unsent: true, Stale: true}, batch{}, nil, answered, false)
 			want := delivery.Wait
 			if reason != "" && !answered {
 				want = delivery.Stop
@@ -143,14 +143,14 @@ func TestJudgeFailures(t *testing.T) {
 			assert.True(t, a.Unsent && a.Stale)
 		}
 	}
-	a, _ := Judge(httptry.Try{Err: errors.New("lost")}, batch{}, nil, Host{Answered: true})
+	a, _ := judge(httptry.Try{Err: errors.New("lost")}, batch{}, nil, true, false)
 	assert.False(t, a.Unsent || a.Stale)
-	a, _ = Judge(httptry.Try{Status: 500, Unsent: true, Stale: true}, batch{}, nil, Host{Answered: true})
+	a, _ = judge(httptry.Try{Status: 500, Unsent: true, Stale: true}, batch{}, nil, true, false)
 	assert.False(t, a.Unsent || a.Stale, "it was answered")
-	assert.Equal(t, event.StopWrongScheme, Unreachable(tls.RecordHeaderError{Msg: "first record does not look like a TLS handshake"}))
-	assert.Equal(t, event.StopTLS, Unreachable(tls.AlertError(40)))
-	assert.Empty(t, Unreachable(&net.DNSError{Err: "tls: no such host"}), "the name may come")
-	assert.Empty(t, Unreachable(nil))
+	assert.Equal(t, event.StopWrongScheme, unreachable(tls.RecordHeaderError{Msg: "first record does not look like a TLS handshake"}))
+	assert.Equal(t, event.StopTLS, unreachable(tls.AlertError(40)))
+	assert.Empty(t, unreachable(&net.DNSError{Err: "tls: no such host"}), "the name may come")
+	assert.Empty(t, unreachable(nil))
 }
 
 // Words shows the service's own explanation, without the events, keys or control bytes in it.
@@ -172,7 +172,7 @@ func TestWords(t *testing.T) {
 		strings.Repeat("a", 200):                "the server answered 400: " + strings.Repeat("a", 200),
 		strings.Repeat("a", 201):                "the server answered 400: " + strings.Repeat("a", 200),
 	} {
-		got := Words(httptry.Try{Status: 400, Body: []byte(body)}).Error()
+		got := words(httptry.Try{Status: 400, Body: []byte(body)}).Error()
 		assert.True(t, strings.HasPrefix(got, want), "%q: %s", body, got)
 		assert.LessOrEqual(t, len(got), len("the server answered 400: ")+200, body)
 		assert.NotContains(t, got, "secret", body)
@@ -196,20 +196,20 @@ func TestOffer(t *testing.T) {
 		{405, "", event.ProtocolBatch, true},
 		{403, "", event.ProtocolBatch, false},
 	} {
-		how, isClear := Offer(httptry.Try{Status: tt.status, Body: []byte(tt.body)}, nil)
+		how, isClear := offer(httptry.Try{Status: tt.status, Body: []byte(tt.body)}, nil)
 		assert.Equal(t, tt.name, how.Name(), "%d %s", tt.status, tt.body)
 		assert.Equal(t, tt.isClear, isClear, "%d %s", tt.status, tt.body)
 	}
-	assert.Equal(t, event.ProtocolV1, Named(event.ProtocolV1, nil).Name())
-	assert.Equal(t, event.ProtocolBatch, Named(event.ProtocolBatch, nil).Name())
-	assert.Nil(t, Named("", nil))
+	assert.Equal(t, event.ProtocolV1, named(event.ProtocolV1, nil).Name())
+	assert.Equal(t, event.ProtocolBatch, named(event.ProtocolBatch, nil).Name())
+	assert.Nil(t, named("", nil))
 }
 
 // A success of capture v1 without a whole answer settles nothing.
 func TestJudgeSuccessOfV1(t *testing.T) {
 	t.Parallel()
 	for body, want := range map[string]delivery.Verdict{`{"results":{}}`: delivery.Settled, `{"results":{`: delivery.Wait, `{"status":"Ok"}`: delivery.Stop, "": delivery.Stop} {
-		a, reason := Judge(httptry.Try{Status: 200, Body: []byte(body)}, v1{}, &delivery.Request{}, Host{Answered: true})
+		a, reason := judge(httptry.Try{Status: 200, Body: []byte(body)}, v1{}, &delivery.Request{}, true, false)
 		assert.Equal(t, want, a.Verdict, body)
 		assert.Equal(t, want == delivery.Stop, reason == event.StopNotService, body)
 		assert.Equal(t, want == delivery.Settled, a.Err == nil, body)
@@ -220,7 +220,7 @@ func TestJudgeSuccessOfV1(t *testing.T) {
 func TestWhatARequestIsMadeOf(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 11, 23, 12, 0, 0, 7, time.FixedZone("", 3600))
-	who := sender{now}
+	who := sender{now: now}
 	h := http.Header{}
 	of := &delivery.Request{Try: 3}
 	v1{who}.Header(h, of)
@@ -237,7 +237,10 @@ func TestWhatARequestIsMadeOf(t *testing.T) {
 	assert.Greater(t, v1{}.MaxBytes(10_000), int64(10_000*len(longest)), "an answer with many results fits")
 }
 
-type sender struct{ now time.Time }
+type sender struct {
+	Client
+	now time.Time
+}
 
 func (sender) Key() string      { return "phc_x" }
 func (sender) SDK() string      { return "hogapi/1" }

@@ -84,7 +84,7 @@ func (p *poster) judge(r httptry.Try, how Endpoint, of *delivery.Request, took t
 	if r.Status != 0 {
 		p.answered.Store(true)
 	}
-	a, reason := Judge(r, how, of, Host{Answered: answered, IsGood: p.isGood.Load()})
+	a, reason := judge(r, how, of, answered, p.isGood.Load())
 	if a.Verdict == delivery.Settled || a.Verdict == delivery.Each {
 		p.isGood.Store(true)
 	}
@@ -139,10 +139,10 @@ func (e *Engine) preflight() {
 	}
 	switch {
 	case r.Err == nil && r.Status == http.StatusUnauthorized:
-		e.Stop(&event.StopError{Reason: event.StopWrongKey, Status: r.Status, Err: Words(r)})
+		e.Stop(&event.StopError{Reason: event.StopWrongKey, Status: r.Status, Err: words(r)})
 	case r.Err == nil && httptry.IsSuccess(r.Status):
 	case e.sending.Err() == nil:
-		if reason := Unreachable(r.Err); reason != "" {
+		if reason := unreachable(r.Err); reason != "" {
 			e.Stop(&event.StopError{Reason: reason, Err: r.Err})
 			return
 		}

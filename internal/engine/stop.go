@@ -16,11 +16,11 @@ import (
 type life struct {
 	grace time.Duration // in which requests under way may end after the sending has
 
-	accepting span                         // producers may add events
-	sending   span                         // lanes may begin requests
-	posting   span                         // requests may be under way
-	calling   span                         // handlers may run; ends only with the context of the caller
-	canceled  atomic.Pointer[cancellation] // the first one
+	accepting span                            // producers may add events
+	sending   span                            // lanes may begin requests
+	posting   span                            // requests may be under way
+	calling   span                            // handlers may run; ends only with the context of the caller
+	canceled  atomic.Pointer[event.StopError] // the first cancellation
 }
 
 // span is a context with its end. The end is a function, because package context gives no other.
@@ -64,17 +64,14 @@ func (l *life) whyClosed() error {
 	return context.Cause(l.accepting.Context)
 }
 
-// cancellation is a stop by the end of a context.
-type cancellation struct{ cause, err error }
-
 // canceledBy returns the stop by the end of a context.
 func (l *life) canceledBy(ctx context.Context) (stopped error) {
 	cause := context.Cause(ctx)
 	if !errors.Is(cause, ctx.Err()) {
 		cause = fmt.Errorf("%w (%w)", cause, ctx.Err())
 	}
-	l.canceled.CompareAndSwap(nil, &cancellation{cause, &event.StopError{Reason: event.StopCanceled, Err: cause}})
-	return l.canceled.Load().err
+	l.canceled.CompareAndSwap(nil, &event.StopError{Reason: event.StopCanceled, Err: cause})
+	return l.canceled.Load()
 }
 
 // cancel stops the sending, since a context has ended.
@@ -85,8 +82,8 @@ func (l *life) cancel(ctx context.Context) (stopped error) {
 }
 
 // cancellation returns the cancellation that has caused a stop, or nil.
-func (l *life) cancellation(stopped error) *cancellation {
-	if c := l.canceled.Load(); c != nil && errors.Is(stopped, c.err) {
+func (l *life) cancellation(stopped error) *event.StopError {
+	if c := l.canceled.Load(); c != nil && errors.Is(stopped, c) {
 		return c
 	}
 	return nil
@@ -98,5 +95,5 @@ func (e *Engine) withFailure(stopped error) error {
 	if canceled == nil || failure.Since.IsZero() {
 		return stopped
 	}
-	return &event.StopError{Reason: event.StopCanceled, Err: canceled.cause, Failure: failure.Err, FailingSince: failure.Since}
+	return &event.StopError{Reason: event.StopCanceled, Err: canceled.Err, Failure: failure.Err, FailingSince: failure.Since}
 }

@@ -21,7 +21,7 @@ import (
 const V1Path = "/i/v1/analytics/events"
 
 // v1 sends events to capture v1, which answers with the fate of each event.
-type v1 struct{ who Sender }
+type v1 struct{ who Client }
 
 func (v1) Name() event.Protocol         { return event.ProtocolV1 }
 func (v1) Encoding(asked string) string { return asked }

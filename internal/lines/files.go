@@ -114,7 +114,7 @@ type Walk struct {
 	Lead    Lead                   // nil: records before the position do not matter
 	IsTrial bool                   // the files will be read again, which pipes cannot be
 	Copies  Copies                 // may be nil
-	Take    func(*File, Line) bool // receives each record; false ends the walk
+	Take    func(*File, Line) bool // receives each record; false ends the walk; a function, since it is the body of a loop
 }
 
 var (

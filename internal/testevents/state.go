@@ -24,13 +24,7 @@ func SavedState(state []byte) (hogapi.Receipt, hogapi.Position, error) {
 	r := hogapi.Receipt{
 		ID: s.Import, Source: s.Source, Protocol: s.Protocol, Finished: s.Finished, Read: t.Read, Acknowledged: t.Acknowledged, Rejected: t.Rejected, Unconfirmed: t.Unconfirmed, Skipped: t.Skipped, Resent: t.Resent, ResentAtLeast: t.ResentAtLeast,
 		First: t.First, Last: t.Last, Oldest: t.Oldest, Newest: t.Newest, LastAcknowledged: t.LastAcknowledged, Digest: t.Digest.String(), Days: []event.DayCount{},
-		Rejects: map[hogapi.Reason]int64{}, Skips: t.Skips, Warnings: map[hogapi.Warning]int64{},
-	}
-	for reason, n := range t.Rejects {
-		r.Rejects[hogapi.Reason(reason)] = n
-	}
-	for w, n := range t.Warnings {
-		r.Warnings[hogapi.Warning(w)] = n
+		Rejects: t.Rejects, Skips: t.Skips, Warnings: t.Warnings,
 	}
 	for _, row := range s.State.Rows() {
 		r.Days = append(r.Days, event.DayCount{

@@ -51,8 +51,8 @@ type Rules struct {
 	PersonPolicy          PersonPolicy
 	StripHeatmaps         bool
 	AllowMergeDangerously bool
-	Protocol              event.Protocol // selects rules; ProtocolAuto also warns of events that only capture v1 drops or changes
-	Now                   func() time.Time
+	Protocol              event.Protocol   // selects rules; ProtocolAuto also warns of events that only capture v1 drops or changes
+	Now                   func() time.Time // a clock is a function, as time.Now is
 }
 
 // Gate refuses events that the service would drop, change or fail on, and warns of events that it
