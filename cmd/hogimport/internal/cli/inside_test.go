@@ -726,7 +726,7 @@ func TestTablesAreRecognized(t *testing.T) {
 	}
 }
 
-// Each flag of fix that says how records are read takes the place of what the import was begun with.
+// Each flag of fix about reading records replaces the import's original value.
 func TestFixTakesEachOfItsFlags(t *testing.T) {
 	t.Parallel()
 	for _, key := range new(history.Choices).Keys() {

@@ -188,7 +188,7 @@ func (p *planner) toProject(plan *planFile) {
 	}
 }
 
-// mark notes what the plan before did not have.
+// mark notes the entries that the earlier plan lacked.
 func (p *planner) mark(plan *planFile) {
 	w := &planText{to: plan}
 	for _, f := range plan.Files {
@@ -221,7 +221,7 @@ func outcomeOf(look *page.Check) history.PlanOutcome {
 	return out
 }
 
-// finish writes the plan, and says what to do next.
+// finish writes the plan, and prints the next steps.
 func (p *planner) finish(plan *planFile, look *page.Check, paths []string) error {
 	w := &planText{to: plan, head: p.header(plan), reasons: p.reasons(plan, look)}
 	switch {

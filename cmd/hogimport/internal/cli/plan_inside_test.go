@@ -66,7 +66,7 @@ func TestAStoredPlanIsRead(t *testing.T) {
 	assert.Equal(t, map[string][]string{"format": {"# Anna: we agreed on this"}, "files.export/2024-01.jsonl": {"# Bert: the 3rd is missing"}, "expected": {"# in all"}}, stored.notes)
 }
 
-// What is written reads back as the same plan, with the comments of a person at their places.
+// A written plan reads back as the same plan, with a person's comments in their places.
 func TestAPlanIsWrittenAsItIs(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -108,7 +108,7 @@ func TestANameWithBracketsIsNoPattern(t *testing.T) {
 	assert.Equal(t, in.Files, in.paths())
 }
 
-// Whatever a file says, it is refused, or it is a plan that is written as it was read.
+// Any file is either refused, or is a plan that is written as it was read.
 func FuzzPlan(f *testing.F) {
 	text, err := os.ReadFile(storedPlan)
 	require.NoError(f, err)
@@ -154,7 +154,7 @@ func TestTheReadmeNamesEachKey(t *testing.T) {
 	})
 }
 
-// What only a person can know is asked, once: an answer that was given stays, and a problem that is gone asks nothing.
+// Decisions that only a person can make are asked once: an answer stays, and a solved problem is not asked again.
 func TestWhatAPlanAsks(t *testing.T) {
 	t.Parallel()
 	warned := func(name hogapi.Warning, n int64) formats.CheckReport {

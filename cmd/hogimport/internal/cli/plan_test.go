@@ -56,7 +56,7 @@ func TestAMigrationIsOneFile(t *testing.T) {
 	p.Ends(t, 3, "fix", "migration.yaml", "--yes").Err(t, "too much would be rejected again; nothing was sent")
 	p.Ends(t, 7, "undo", "migration.yaml").Out(t, "events there now  999").Err(t, "nothing was requested: this was the preview")
 
-	// An import that has begun keeps its plan, but for what a person has written.
+	// An import that has begun keeps its plan, except for a person's edits.
 	p.Ends(t, 0, "plan", "migration.yaml")
 	again := p.Read(t, "migration.yaml")
 	assert.Equal(t, headOfPlan.ReplaceAllString(plan, ""), headOfPlan.ReplaceAllString(again, ""))
@@ -169,7 +169,7 @@ func TestAPlanReplacesOnlyAPlan(t *testing.T) {
 	assert.EqualValues(t, 20, plan.Files[0].Records)
 }
 
-// An import by a plan goes on after a kill, with the same command, and what is shown names the plan.
+// An import by a plan continues after a kill, with the same command, and its messages name the plan.
 func TestAPlanGoesOnAfterAKill(t *testing.T) {
 	t.Parallel()
 	server, p := clitest.Serve(t)
@@ -199,7 +199,7 @@ func TestAPlanGoesOnAfterAKill(t *testing.T) {
 	clitest.RequireWhole(t, server, ids)
 }
 
-// An export grows by a file a month. The plan that is made again marks what is new, and keeps what a person has written.
+// An export grows by a file a month. A new plan marks new entries, and keeps a person's edits.
 func TestAPlanOfAnExportThatGrows(t *testing.T) {
 	t.Parallel()
 	server, p := clitest.Serve(t)
@@ -343,8 +343,8 @@ func TestFilesThatNeedMoreForAPlan(t *testing.T) {
 	assert.NotContains(t, plan, "path: g/events_intraday")
 }
 
-// A plan sends what the flags that it stands for send: links first, then the sorted events with their sessions, also after
-// a kill.
+// A plan sends the same events as the flags that it stands for: links first, then the sorted events with their
+// sessions, also after a kill.
 func TestAPlanSendsWhatItsFlagsSend(t *testing.T) {
 	t.Parallel()
 	events := func(p *clitest.Program) {

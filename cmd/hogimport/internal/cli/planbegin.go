@@ -12,7 +12,7 @@ import (
 	"github.com/hogapi/hogapi/history"
 )
 
-// begin finds the files of the plan and what is known of its import.
+// begin finds the files of the plan and the state of its import.
 func (p *planner) begin(ctx context.Context, files []string) (paths []string, err error) {
 	p.words = strings.TrimSpace(strings.Join(fileWords(files), " ") + corrections(p.flags) + shell.Given(p.flags, "until", "max-rejects", "rate", "protocol", "max-outage", "memory", "state", "import-id"))
 	if len(files) == 1 && isPlanPath(files[0]) {
@@ -111,7 +111,7 @@ func (p *planner) findFormat(ctx context.Context) {
 	}
 }
 
-// adopt takes what an import was begun with.
+// adopt takes the settings that an import began with.
 func (p *planner) adopt(files []string) error {
 	if p.old != nil || len(files) > 0 {
 		return shell.UsageError("--from-checkpoint takes the files and the choices of the import", "name no files, and give --write a new FILE")

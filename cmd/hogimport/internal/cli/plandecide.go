@@ -59,8 +59,8 @@ func fileOfRecord(paths []string, at hogapi.Position) string {
 	return ""
 }
 
-// derive chooses what the records need and no flag speaks of. It reports whether that changes the events, so that the files
-// are to be read again.
+// derive chooses settings that the records need and no flag sets. It reports whether that changes the events, so that
+// the files are to be read again.
 func (p *planner) derive(ctx context.Context, look *page.Check) (again bool) {
 	choose := func(key string, to *bool, isNeeded bool, why string) bool {
 		if p.isGiven(key) || *to || !isNeeded {
@@ -90,7 +90,7 @@ func (p *planner) derive(ctx context.Context, look *page.Check) (again bool) {
 	return again
 }
 
-// decisions returns what only a person can know. Answers to the same problems stay.
+// decisions returns the decisions that only a person can make. Answers to the same problems stay.
 func (p *planner) decisions(look *page.Check) (list []history.PlanDecision) {
 	add := func(d history.PlanDecision) {
 		if p.old != nil {

@@ -103,7 +103,7 @@ func (p *planFile) refuseFlags(flags *pflag.FlagSet) error {
 	return wrong
 }
 
-// follow takes what a plan says, in place of flags.
+// follow takes the settings of a plan, in place of flags.
 func (r *runFlags) follow(p *planFile) {
 	decided := p.Decided()
 	r.plan, r.state, r.importID = p, decided.State, decided.ID
@@ -300,7 +300,7 @@ func (p *planFile) fileKey(path string) string {
 	return filepath.ToSlash(path)
 }
 
-// inKeys says what is wrong with a flag in the words of the plan, with its line.
+// inKeys rewrites an error of a flag in the words of the plan, with its line.
 func (p *planFile) inKeys(err error) error {
 	f, ok := withKeys(err).(*shell.Fault) //nolint:errorlint // of a flag, made here
 	if !ok {
@@ -338,7 +338,7 @@ func keyed(text string) string {
 	})
 }
 
-// obeyTrial takes what a plan says. The project is another one than that of the plan.
+// obeyTrial takes the settings of a plan. The project differs from the plan's.
 func (t *trial) obeyTrial(ctx context.Context, p *planFile) error {
 	r := &runFlags{}
 	r.follow(p)

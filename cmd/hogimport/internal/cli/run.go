@@ -20,7 +20,7 @@ import (
 	"github.com/hogapi/hogapi/history"
 )
 
-// runFlags are what a run is told, by flags or by a plan.
+// runFlags are the settings of a run, from flags or a plan.
 type runFlags struct {
 	input    input
 	limits   history.PlanLimits // but for the memory, which the input has
