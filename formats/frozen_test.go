@@ -120,7 +120,7 @@ func frozenReport(t *testing.T, format history.Format, vendor string, records []
 // Digits only become smaller, so that no time gets into the future.
 func damaged(records [][]byte) [][]byte {
 	const copies = 600
-	dice := rand.New(rand.NewPCG(5, 6)) //nolint:gosec // of a test
+	dice := rand.New(rand.NewPCG(5, 6))
 	all := slices.Clone(records)
 	for len(all) < copies {
 		record := bytes.Clone(records[dice.IntN(len(records))])
