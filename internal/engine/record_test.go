@@ -22,7 +22,7 @@ func enqueue(p *Engine, wait bool, events ...*Event) error {
 }
 
 // A dryRun gives each event the uuid that an import gives it.
-func TestRehearsal(t *testing.T) {
+func TestDryRun(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		own, skipped, placeless := past("own", 4), past("skipped", 3), past("placeless", 0)
 		own.UUID, skipped.Skip = uuid.MustParse("461fc531-6209-5996-b1b1-a8aa997a6516"), "x"
