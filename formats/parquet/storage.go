@@ -34,7 +34,7 @@ func openStorage(fsys fs.FS, path string) (*storage, error) {
 	case info.IsDir():
 		err = errors.New("a folder, not a file: name its files")
 	case s.at == nil || !info.Mode().IsRegular():
-		err = errors.New("Parquet needs random access, and this file can only be read from its beginning: copy it to a disk")
+		err = errors.New("the file can only be read from its beginning, and Parquet needs random access: copy it to a disk")
 	}
 	if err != nil {
 		s.close()
