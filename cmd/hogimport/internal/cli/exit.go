@@ -66,7 +66,7 @@ func (e *importError) fault() *shell.Fault {
 		f.Todo = keyed(f.Todo)
 	}
 	if strings.Contains(f.Todo, "same command") && isStarted(e.state.dir) && !strings.HasPrefix(e.state.kept.ID, trialPrefix) {
-		f.Next = append(slices.Clone(f.Next), shell.Step{Command: e.state.again()})
+		f.Next = append(slices.Clone(f.Next), shell.Step{Command: e.state.rerun()})
 	}
 	return &f
 }

@@ -142,7 +142,7 @@ func (a *app) fix(cmd *cobra.Command, r *runFlags) error {
 			return err
 		}
 	}
-	s.kept.More = corrections(r.flags) + r.again()
+	s.kept.More = corrections(r.flags) + r.rerun()
 	s.kept.Plan = of.kept.Plan
 	if err := s.save(); err != nil {
 		return err
@@ -212,8 +212,8 @@ func (s *state) isFixed() bool {
 	return err == nil && p.Ended == isComplete && last.kept.RejectsSize == sizeOfFile(s.rejects()) && sizeOfFile(last.rejects()) == 0
 }
 
-// again returns the command that continues an import or a fix.
-func (s *state) again() string {
+// rerun returns the command that continues an import or a fix.
+func (s *state) rerun() string {
 	command := "run"
 	if s.kept.Rejects != "" {
 		command = "fix"

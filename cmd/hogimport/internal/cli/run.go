@@ -103,8 +103,8 @@ func (r *runFlags) bindLimits(cmd *cobra.Command) {
 	f.StringVar(&r.limits.MaxOutage, "max-outage", "15m", "stop when requests have failed for this `TIME`")
 }
 
-// again returns the flags with which a run continues, after the flags of the state. It never returns a key.
-func (r *runFlags) again() string {
+// rerun returns the flags with which a run continues, after the flags of the state. It never returns a key.
+func (r *runFlags) rerun() string {
 	names := []string{"host", "capture-host", "project-key-file", "max-rejects", "rate", "protocol", "max-outage", "metrics", "yes"}
 	if strings.HasPrefix(r.project.key, "@") {
 		names = append(names, "project-key")
@@ -145,7 +145,7 @@ func (a *app) run(ctx context.Context, r *runFlags) error {
 			return err
 		}
 	}
-	s.kept.More, s.kept.Plan = r.again(), ""
+	s.kept.More, s.kept.Plan = r.rerun(), ""
 	if r.plan != nil {
 		s.kept.Plan = absolute(r.plan.path)
 	}

@@ -156,7 +156,7 @@ func (s *state) isRunning(p snapshot, now time.Time) bool {
 
 // standing is how far the import is.
 func (s *state) standing(now time.Time) (standing, error) {
-	one := standing{State: s.dir, Import: s.kept.ID, Target: s.kept.Target, Total: s.kept.total(), IsExact: s.kept.isExact(), Rejects: s.rejects(), Is: isNotBegun, Next: []string{s.again()}}
+	one := standing{State: s.dir, Import: s.kept.ID, Target: s.kept.Target, Total: s.kept.total(), IsExact: s.kept.isExact(), Rejects: s.rejects(), Is: isNotBegun, Next: []string{s.rerun()}}
 	p, found, err := s.progress()
 	if err != nil || !found {
 		return one, err
@@ -177,7 +177,7 @@ func (s *state) standing(now time.Time) (standing, error) {
 		}
 	case p.Ended != "":
 		one.Is = strings.ReplaceAll(p.Ended, "_", " ")
-		one.Next = []string{meaningOf(hogapi.StopReason(p.Ended)).suspect.before + s.again()}
+		one.Next = []string{meaningOf(hogapi.StopReason(p.Ended)).suspect.before + s.rerun()}
 	case !s.isRunning(p, now):
 		one.Is = isKilled
 	case p.WaitingFor != "":

@@ -98,11 +98,11 @@ func (v *verify) run(ctx context.Context, files []string) error {
 	case err != nil:
 		return err
 	case !found:
-		return &shell.Fault{Code: shell.CodeCannot, Text: "the import in " + s.dir + " has no result yet", Next: []shell.Step{{Text: "Run it to its end.", Command: s.again()}}}
+		return &shell.Fault{Code: shell.CodeCannot, Text: "the import in " + s.dir + " has no result yet", Next: []shell.Step{{Text: "Run it to its end.", Command: s.rerun()}}}
 	case receipt.Acknowledged+receipt.Unconfirmed == 0:
 		last, _, _ := s.progress()
 		return &shell.Fault{Code: shell.CodeCannot, Text: "the import in " + s.dir + " has sent nothing, so there is nothing to verify",
-			Next: []shell.Step{{Text: meaningOf(hogapi.StopReason(last.Ended)).suspect.step, Command: s.again()}}}
+			Next: []shell.Step{{Text: meaningOf(hogapi.StopReason(last.Ended)).suspect.step, Command: s.rerun()}}}
 	}
 	client, here, err := v.clientOf(ctx, &v.project, s, v.resend)
 	if err != nil {
@@ -148,7 +148,7 @@ func (s *state) checkEnded() error {
 	case isRunning, isWaiting:
 		return &shell.Fault{Code: shell.CodeCannot, Text: "the import in " + s.dir + " is under way" + sent, Todo: "wait for it, or stop it with Ctrl-C; hogimport status shows its progress"}
 	case isKilled:
-		return &shell.Fault{Code: shell.CodeCannot, Text: "the import in " + s.dir + " was killed" + sent, Next: []shell.Step{{Text: "Continue it, and verify it then.", Command: s.again()}}}
+		return &shell.Fault{Code: shell.CodeCannot, Text: "the import in " + s.dir + " was killed" + sent, Next: []shell.Step{{Text: "Continue it, and verify it then.", Command: s.rerun()}}}
 	}
 	return nil
 }
