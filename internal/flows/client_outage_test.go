@@ -163,12 +163,12 @@ func TestBlockingRefreshesHaveOneLongTry(t *testing.T) {
 			w.WriteHeader(s)
 			return
 		}
-		time.Sleep(150 * time.Millisecond)
+		time.Sleep(500 * time.Millisecond)
 		_, _ = w.Write([]byte(`{"id":7,"name":"a","tiles":[]}`))
 	}))
 	defer host.Close()
 	client, err := hogapi.NewClient(hogapi.WithBaseURL(host.URL), hogapi.WithProject("12345"), hogapi.WithPersonalAPIKey("phx_Blocking000000"),
-		hogapi.WithTryTimeout(50*time.Millisecond), hogapi.WithRetryPolicy(hogapi.RetryPolicy{MaxTries: 2}))
+		hogapi.WithTryTimeout(250*time.Millisecond), hogapi.WithRetryPolicy(hogapi.RetryPolicy{MaxTries: 2}))
 	require.NoError(t, err)
 	get := func(refresh string) error {
 		_, err := client.Dashboards.Get(t.Context(), 7, hogapi.WithQuery(url.Values{"refresh": {refresh}}))

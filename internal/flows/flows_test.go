@@ -2,6 +2,7 @@
 package flows_test
 
 import (
+	"flag"
 	"testing"
 
 	"github.com/google/uuid"
@@ -11,7 +12,12 @@ import (
 	"github.com/hogapi/hogapi/internal/wire"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	if !raceDetector {
+		_ = flag.Set("test.parallel", "5") // most of them wait
+	}
+	goleak.VerifyTestMain(m)
+}
 
 // raceDetector tells that everything takes some ten times as long, and several times the memory.
 var raceDetector bool

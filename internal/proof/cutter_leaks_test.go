@@ -19,7 +19,7 @@ import (
 
 // Calls that are cut anywhere, meet silence or are abandoned by their caller leave no descriptor and no goroutine behind.
 func TestNothingIsLeftOfFailedCalls(t *testing.T) {
-	failures := testevents.Sized(300, 2000, 10_000)
+	failures := testevents.Sized(100, 2000, 10_000)
 	for protocol, start := range servers {
 		t.Run(protocol, func(t *testing.T) { // one by one: the test counts the whole process
 			var n atomic.Int64

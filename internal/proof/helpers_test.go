@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"flag"
 	"errors"
 	"io"
 	"net/http"
@@ -68,6 +69,9 @@ var childTasks = map[string]func(task) childReport{"import": importFile}
 func TestMain(m *testing.M) {
 	text := os.Getenv(taskVariable)
 	if text == "" {
+		if !raceDetector {
+			_ = flag.Set("test.parallel", "5") // most of them wait
+		}
 		goleak.VerifyTestMain(m)
 		return
 	}

@@ -195,7 +195,7 @@ func TestKilledDuringMixedAnswers(t *testing.T) {
 	bench.Delivery = hogapi.DeliveryOptions{Tuning: hogapi.Tuning{MaxInFlight: 4000, MaxBatchEvents: 250, Lanes: 16}} // each batch waits a second for its rest
 	mixed := &mixedAnswers{visited: map[uuid.UUID]bool{}}
 	bench.server.Script(ops.Capture, hogapitest.Always(hogapitest.Results(mixed.of)))
-	bench.killAll(t, testevents.Sized(20, 60, 200))
+	bench.killAll(t, testevents.Sized(10, 60, 200))
 	requireMixed(t, bench.server, bench.end(t), bench.task.rejects(), n)
 	for _, b := range bench.server.Violations() {
 		require.NotEqual(t, hogapitest.RuleProtocol, b.Rule, strings.TrimSpace(b.String()))
