@@ -15,7 +15,7 @@ const (
 	WarningKeyUnchecked   Warning = "key_not_checked"      // it could not be found out whether the service knows the project key
 	WarningProtocol       Warning = "protocol_unknown"     // the server's answer does not say which protocol it takes
 	WarningHeatmap        Warning = "heatmap_data"         // the service adds heatmap rows at every send
-	WarningStripHeatmaps  Warning = "heatmap_stripped"     // the event is sent without its heatmap data
+	WarningStripHeatmaps  Warning = "strip_heatmaps"       // the event is sent without its heatmap data
 	WarningAIEvent        Warning = "ai_event"             // $ai_…: a lane and a budget of its own
 	WarningException      Warning = "exception_event"      // $exception: goes to error tracking
 	WarningFlagCalled     Warning = "flag_called_event"    // $feature_flag_called: most properties and repeats are removed
@@ -41,6 +41,15 @@ const (
 	WarningBefore1980     Warning = "before_1980"          // the time is before 1980, such as seconds read as milliseconds
 	WarningLib            Warning = "v1_lib"               // Check only: capture v1 would overwrite $lib
 )
+
+// UnmarshalText reads the names of stored receipts and checkpoints too: in v0.1.0, strip_heatmaps was heatmap_stripped.
+func (w *Warning) UnmarshalText(text []byte) error {
+	*w = Warning(text)
+	if *w == "heatmap_stripped" {
+		*w = WarningStripHeatmaps
+	}
+	return nil
+}
 
 // Advice explains the warning and says how to react. It is empty for a warning that this release does not
 // know.
