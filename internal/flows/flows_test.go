@@ -2,7 +2,6 @@
 package flows_test
 
 import (
-	"flag"
 	"testing"
 
 	"github.com/google/uuid"
@@ -12,12 +11,7 @@ import (
 	"github.com/hogapi/hogapi/internal/wire"
 )
 
-func TestMain(m *testing.M) {
-	if !raceDetector {
-		_ = flag.Set("test.parallel", "5") // most of them wait
-	}
-	goleak.VerifyTestMain(m)
-}
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // raceDetector tells that everything takes some ten times as long, and several times the memory.
 var raceDetector bool

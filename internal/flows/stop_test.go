@@ -120,6 +120,7 @@ type hangingCheckpoint struct {
 func (c *hangingCheckpoint) Save(ctx context.Context, state []byte) error {
 	if c.saves++; c.saves > 2 { // the beginning, and the protocol
 		c.hang()
+		return errors.New("too late") // and after a late write, the folder could not be removed
 	}
 	return c.Checkpointer.Save(ctx, state)
 }

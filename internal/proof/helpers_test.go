@@ -6,7 +6,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"flag"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -69,9 +68,6 @@ var childTasks = map[string]func(task) childReport{"import": importFile}
 func TestMain(m *testing.M) {
 	text := os.Getenv(taskVariable)
 	if text == "" {
-		if !raceDetector {
-			_ = flag.Set("test.parallel", "5") // most of them wait
-		}
 		goleak.VerifyTestMain(m)
 		return
 	}
