@@ -324,11 +324,11 @@ const maxRows = 10_000
 // expect reads the next token; nil stands for the end of the text.
 func expect(d *json.Decoder, want json.Token, otherwise string) error {
 	token, err := d.Token()
-	if want == nil && errors.Is(err, io.EOF) || err == nil && token == want && want != nil {
+	switch {
+	case want == nil && errors.Is(err, io.EOF):
 		return nil
-	}
-	if err == nil || want == nil {
-		err = errors.New(otherwise)
+	case want == nil || err == nil && token != want:
+		return errors.New(otherwise)
 	}
 	return err
 }
