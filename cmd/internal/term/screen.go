@@ -118,7 +118,7 @@ func (s *Screen) line(text string) string {
 		text = broken(text, width)
 	case s.isRaw, kind != flow && s.file == nil: // such as a table in a file
 	default:
-		text = wrapped(text, width)
+		text = Wrapped(text, width)
 	}
 	color := map[rune]string{problem: "\x1b[31m", warning: "\x1b[33m", end: "\x1b[0m"}
 	if !strings.ContainsAny(text, marks) {
@@ -147,9 +147,9 @@ func Padded(text string, width int) string {
 // Cut shortens a text that is too wide.
 func Cut(text string, width int) string { return runewidth.Truncate(text, width, "…") }
 
-// wrapped breaks a line that is too wide at blanks, and indents the rest like the line. A word that
+// Wrapped breaks a line that is too wide at blanks, and indents the rest like the line. A word that
 // is too long stays whole.
-func wrapped(text string, width int) string {
+func Wrapped(text string, width int) string {
 	if Columns(text) <= width {
 		return text
 	}

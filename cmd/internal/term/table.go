@@ -155,7 +155,7 @@ func headLines(names []string, widths []int) (lines [][]string) {
 		if widths[i] == 0 {
 			continue
 		}
-		for n, part := range strings.Split(wrapped(name, widths[i]), "\n") {
+		for n, part := range strings.Split(Wrapped(name, widths[i]), "\n") {
 			if n == len(lines) {
 				lines = append(lines, make([]string, len(names)))
 			}

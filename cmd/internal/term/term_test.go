@@ -13,7 +13,7 @@ import (
 
 func TestLongLinesAreWrapped(t *testing.T) {
 	t.Parallel()
-	wrap := func(text string) string { return wrapped(text, DefaultWidth) }
+	wrap := func(text string) string { return Wrapped(text, DefaultWidth) }
 	assert.Equal(t, "short", wrap("short"))
 	for line := range strings.SplitSeq(wrap("  "+strings.Repeat("word ", 30)), "\n") {
 		assert.LessOrEqual(t, len(line), DefaultWidth)
@@ -25,9 +25,9 @@ func TestLongLinesAreWrapped(t *testing.T) {
 	assert.Equal(t, "  "+path+"\n  b", wrap("  "+path+" b"))
 	wide := strings.Repeat("äöüß ", 16)
 	assert.Equal(t, strings.TrimSpace(wide), strings.TrimSpace(wrap(wide)), "a column is a character")
-	assert.Equal(t, "東京 東京\n東京", wrapped("東京 東京 東京", 10), "or half of one")
-	assert.Equal(t, "send it?\n[y/N] ", wrapped("send it? [y/N] ", 10), "a question ends with a blank")
-	assert.Equal(t, "a  b\nc", wrapped("a  b  c", 5))
+	assert.Equal(t, "東京 東京\n東京", Wrapped("東京 東京 東京", 10), "or half of one")
+	assert.Equal(t, "send it?\n[y/N] ", Wrapped("send it? [y/N] ", 10), "a question ends with a blank")
+	assert.Equal(t, "a  b\nc", Wrapped("a  b  c", 5))
 }
 
 // A command on several lines is the same one for a shell, and words in quotes stay whole.
@@ -83,7 +83,7 @@ func TestScreenOfAFile(t *testing.T) {
 	long := strings.Repeat("word ", 30) + "end"
 	_, err := s.Write([]byte(long + "\n" + Flow(long) + "\n" + Problem("Problem") + ": x\n"))
 	require.NoError(t, err)
-	assert.Equal(t, long+"\n"+wrapped(long, DefaultWidth)+"\nProblem: x\n", b.String())
+	assert.Equal(t, long+"\n"+Wrapped(long, DefaultWidth)+"\nProblem: x\n", b.String())
 	assert.False(t, IsTerminal(s))
 }
 

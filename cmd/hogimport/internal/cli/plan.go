@@ -26,7 +26,7 @@ type planner struct {
 	write string
 	from  string // --from-checkpoint
 
-	old   *planFile // nil: there is none yet
+	old   *planFile // nil: no plan yet
 	begun *state    // nil: its import has sent nothing
 	why   map[string]string
 	words string // the flags that were given, to be typed again
@@ -133,7 +133,7 @@ func (p *planner) describe(ctx context.Context, paths []string) ([]history.PlanF
 	return files, nil
 }
 
-// same reports whether files are still as long as they were, and begin and end in the same way.
+// same reports whether files are still as long as they were. Any other change is found by run, which compares the digests.
 func (p *planner) same(ctx context.Context, files []history.PlanFile) (bool, error) {
 	for _, f := range files {
 		if ctx.Err() != nil {

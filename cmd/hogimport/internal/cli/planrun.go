@@ -122,19 +122,24 @@ func (r *runFlags) isGiven(flag string) bool { return r.plan != nil || r.flags.C
 // obey refuses a plan that cannot be run, and one that no longer fits its files, its project or its import.
 func (a *app) obey(ctx context.Context, r *runFlags) error {
 	p := r.plan
-	if err := p.check(); err != nil {
-		return err
-	}
-	if err := r.input.checkFormat(ctx); err != nil {
-		return p.inKeys(err)
-	}
-	if err := p.fitsImport(r.input.version()); err != nil {
+	if err := p.fits(ctx, &r.input); err != nil {
 		return err
 	}
 	if err := a.fitsProject(p, &r.project); err != nil {
 		return err
 	}
 	return a.fitsFiles(ctx, p)
+}
+
+// fits refuses a plan that cannot be run, and one that no longer fits its import.
+func (p *planFile) fits(ctx context.Context, in *input) error {
+	if err := p.check(); err != nil {
+		return err
+	}
+	if err := in.checkFormat(ctx); err != nil {
+		return p.inKeys(err)
+	}
+	return p.fitsImport(in.version())
 }
 
 // check refuses a plan that cannot be run. The errors name lines and keys.
@@ -342,13 +347,7 @@ func keyed(text string) string {
 func (t *trial) obeyTrial(ctx context.Context, p *planFile) error {
 	r := &runFlags{}
 	r.follow(p)
-	if err := p.check(); err != nil {
-		return err
-	}
-	if err := r.input.checkFormat(ctx); err != nil {
-		return p.inKeys(err)
-	}
-	if err := p.fitsImport(r.input.version()); err != nil {
+	if err := p.fits(ctx, &r.input); err != nil {
 		return err
 	}
 	t.in = r.input

@@ -15,6 +15,7 @@ import (
 
 	pages "github.com/hogapi/hogapi/cmd/internal/page"
 	"github.com/hogapi/hogapi/cmd/internal/shell"
+	"github.com/hogapi/hogapi/cmd/internal/term"
 	"github.com/hogapi/hogapi/history"
 	"github.com/hogapi/hogapi/internal/durable"
 )
@@ -102,7 +103,7 @@ func (w *planText) line(indent, entry, reason string) {
 		behind = ""
 	case len(lines) > 1 || len([]rune(indent+entry+behind)) > width:
 		behind = ""
-		for _, part := range wrapped(reason, width-len(indent)-len(planMark)-1) {
+		for part := range strings.SplitSeq(term.Wrapped(reason, width-len(indent)-len(planMark)-1), "\n") {
 			fmt.Fprintf(&w.b, "%s%s %s\n", indent, planMark, part)
 		}
 	}
@@ -253,18 +254,6 @@ func flow(pairs ...string) string {
 		return "{}"
 	}
 	return strings.TrimSuffix(string(out), "\n")
-}
-
-// wrapped divides a text at blanks into lines.
-func wrapped(text string, width int) (lines []string) {
-	line := ""
-	for word := range strings.FieldsSeq(text) {
-		if line != "" && len([]rune(line+" "+word)) > width {
-			lines, line = append(lines, line), ""
-		}
-		line = strings.TrimSpace(line + " " + word)
-	}
-	return append(lines, line)
 }
 
 var firstKeyOfPlan = regexp.MustCompile(`(?m)^plan: *[0-9]+\s`)
