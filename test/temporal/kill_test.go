@@ -23,10 +23,11 @@ import (
 func TestKilledAtRandom(t *testing.T) {
 	type form struct{ events, shards, kills, restarts, freezes, rate int }
 	small := form{50_000, 8, 2, 1, 1, 3000}
-	long := form{1_000_000, 40, 100, 5, 5, 3000}
+	long := form{150_000, 20, 12, 2, 2, 3000}
+	deep := form{1_000_000, 40, 20, 2, 2, 3000}
 	for name, withStore := range map[string]bool{"folder": true, "temporal": false} {
 		t.Run(name, func(t *testing.T) {
-			testKilled(t, testevents.Sized(small, long), withStore)
+			testKilled(t, testevents.Sized(small, long, deep), withStore)
 		})
 	}
 }
