@@ -3,6 +3,7 @@ package hogapi
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -13,6 +14,7 @@ import (
 	"time"
 
 	"github.com/hogapi/hogapi/internal/bridge"
+	"github.com/hogapi/hogapi/internal/durable"
 	"github.com/hogapi/hogapi/internal/endpoints"
 	"github.com/hogapi/hogapi/internal/errtext"
 	"github.com/hogapi/hogapi/internal/httptry"
@@ -187,6 +189,19 @@ func (c *core) guard(f func() error) (err error) {
 		}
 	}()
 	return f()
+}
+
+func checkContext(ctx context.Context, op Op) error { return refused(op, outgoing.CheckContext(ctx)) }
+
+// stateFileError returns an error of internal/statefile as one of this package.
+func stateFileError(err error) error {
+	if unfit, ok := errors.AsType[*InputError](err); ok && unfit.Op == "" {
+		return refused(ops.Import, unfit)
+	}
+	if errors.Is(err, durable.ErrLocked) {
+		return fmt.Errorf("%w: %w", ErrHeld, err)
+	}
+	return err
 }
 
 // The other packages of the module reach into this one only by internal/bridge.

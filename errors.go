@@ -1,7 +1,6 @@
 package hogapi
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -9,7 +8,6 @@ import (
 	"time"
 
 	"github.com/hogapi/hogapi/event"
-	"github.com/hogapi/hogapi/internal/durable"
 	"github.com/hogapi/hogapi/internal/endpoints"
 	"github.com/hogapi/hogapi/internal/errtext"
 	"github.com/hogapi/hogapi/internal/httptry"
@@ -107,8 +105,6 @@ func (e *APIError) LogValue() slog.Value {
 
 // InputError is bad input, refused before a request with it was sent; it matches [ErrInvalid].
 type InputError = ops.InputError
-
-func checkContext(ctx context.Context, op Op) error { return refused(op, outgoing.CheckContext(ctx)) }
 
 // TransportError is the error of a call without a usable answer. Sent reports whether a part of the request may
 // have reached the service. For an operation that must not be repeated, the error is then an
@@ -211,15 +207,4 @@ func isServerError(err error) bool {
 func isUnknownEndpoint(err error) bool {
 	api, ok := errors.AsType[*APIError](err)
 	return ok && api.StatusCode == http.StatusNotFound && api.Detail == httptry.NoEndpoint
-}
-
-// stateFileError returns an error of internal/statefile as one of this package.
-func stateFileError(err error) error {
-	if unfit, ok := errors.AsType[*InputError](err); ok && unfit.Op == "" {
-		return refused(ops.Import, unfit)
-	}
-	if errors.Is(err, durable.ErrLocked) {
-		return fmt.Errorf("%w: %w", ErrHeld, err)
-	}
-	return err
 }

@@ -31,3 +31,5 @@ func names(fs.FileInfo) int { return 1 }
 func (l *lockFile) Close() error {
 	return errors.Join(l.File.Close(), os.Remove(l.Name()))
 }
+
+func rename(from, to string) error { return os.Rename(from, to) }

@@ -78,3 +78,5 @@ func flock(f *os.File, how int) error {
 	}
 	return nil
 }
+
+func rename(from, to string) error { return os.Rename(from, to) }

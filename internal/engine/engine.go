@@ -1,6 +1,6 @@
 // Package engine sends the events of an import or a Capture. Each stage is a file with a type that owns its fields: events
 // are read (import.go), encoded, identified and admitted to the ledger (admit.go), sent (send.go) as the server takes them
-// (negotiate.go), their answers judged (judge.go), booked (settle.go) and committed (commit.go). stop.go says why it ends.
+// (negotiate.go), their answers judged and booked (settle.go) and committed (commit.go). stop.go says why it ends.
 //
 // It knows neither HTTP nor the calls of a user: its [Client] makes requests, and its [Handler] takes rejects.
 package engine

@@ -1,12 +1,16 @@
 package engine
 
 import (
+	"encoding/json"
 	"net/http"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/hogapi/hogapi/event"
 	"github.com/hogapi/hogapi/internal/delivery"
 	"github.com/hogapi/hogapi/internal/httptry"
+	"github.com/hogapi/hogapi/internal/jsonb"
 )
 
 // Endpoint is one way to send events. It makes requests and judges answers.
@@ -47,4 +51,57 @@ func offer(r httptry.Try, who Client) (how Endpoint, isClear bool) {
 		return batch{who}, true
 	}
 	return batch{who}, false
+}
+
+// BatchPath is the path of the endpoint /batch/.
+const BatchPath = "/batch/"
+
+// batch sends events to /batch/, which answers a request with one word for all its events. The body has the
+// key. The struct has no key, because fmt would print it at any depth.
+type batch struct{ who Client }
+
+func (batch) Name() event.Protocol                  { return event.ProtocolBatch }
+func (batch) Encoding(string) string                { return delivery.Gzip } // it knows no other
+func (batch) Path() string                          { return BatchPath }
+func (batch) Header(http.Header, *delivery.Request) {}
+
+// MaxBytes is the size of an answer, which is one word. Each lane may hold an answer.
+func (batch) MaxBytes(int) int64 { return 64 << 10 }
+
+func (b batch) Around(time.Time) (prefix, suffix []byte) {
+	return []byte(`{"api_key":` + strconv.Quote(b.who.Key()) + `,"historical_migration":true,"batch":[`), []byte("]}")
+}
+
+func (batch) isAboutRequest(httptry.Try) bool { return false }
+
+// success accepts only the service's own words: "Ok" of current servers, 1 of old ones. It refuses an
+// answer with a repeated key, because it cannot know which value counts.
+func (batch) success(r httptry.Try, _ *delivery.Request) (a delivery.Answer, stop event.StopReason) {
+	if httptry.IsCut(r.Body) {
+		a.Err = errAnswerCut
+		return a, "" // its end is lost: the same events may be sent again
+	}
+	var word, quota string
+	err := jsonb.Object(r.Body, func(key, value []byte) {
+		switch string(key) {
+		case "status":
+			word = strings.ToLower(string(value))
+		case "quota_limited":
+			quota = string(value)
+		}
+	})
+	var limited []string
+	if quota != "" && err == nil {
+		err = json.Unmarshal([]byte(quota), &limited)
+	}
+	switch {
+	case err != nil:
+		return a, event.StopNotService
+	case len(limited) > 0:
+		return a, event.StopQuota
+	case word == `"ok"`, word == "1":
+		a.Verdict = delivery.Settled
+		return a, ""
+	}
+	return a, event.StopNotService
 }

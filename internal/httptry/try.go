@@ -6,10 +6,50 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"io"
+	"math"
 	"net"
+	"net/http"
 	"net/url"
+	"strconv"
+	"strings"
 	"time"
+
+	"github.com/hogapi/hogapi/internal/mask"
 )
+
+// Request is a request that is written once. The caller decides whether and when to send it again.
+type Request struct {
+	Plan
+
+	Method string
+	URL    *url.URL
+	Header http.Header
+	Open   func() io.ReadCloser // the body, from its beginning
+	Size   int64                // of the body
+	Keys   []string             // neither the answer nor an error may show them
+}
+
+// Once makes one try of a request.
+func Once(ctx context.Context, client *http.Client, r Request) Try {
+	r.Origin = OriginOf(r.URL)
+	req, err := http.NewRequestWithContext(r.In(ctx), r.Method, r.URL.String(), r.Open())
+	if err != nil {
+		return r.take(err, r.Keys)
+	}
+	req.Header, req.ContentLength = r.Header, r.Size
+	req.GetBody = func() (io.ReadCloser, error) { return r.Open(), nil }
+	resp, err := client.Do(req)
+	if err = NoURL(err); errors.Is(err, io.EOF) {
+		err = fmt.Errorf("the connection was closed without an answer: %w", err)
+	}
+	if err == nil {
+		_ = resp.Body.Close() // empty: the body is in the try
+	}
+	t := r.take(err, r.Keys)
+	t.Body = mask.Bytes(t.Body, r.Keys)
+	return t
+}
 
 // Reasons why a try has no usable answer.
 var (
@@ -94,4 +134,44 @@ func NoURL(err error) error {
 		err = u.Err
 	}
 	return err
+}
+
+// ParseRetryAfter reads the header: seconds, with a fraction too, or any HTTP date, measured against the
+// answer's own Date so that a wrong clock here does not matter. It never returns a negative wait or one
+// that has overflowed; 0 means that the header asks for no wait.
+func ParseRetryAfter(h http.Header, now time.Time) time.Duration {
+	var longest time.Duration
+	for _, value := range h.Values("Retry-After") {
+		longest = max(longest, parseOne(strings.TrimSpace(value), h, now))
+	}
+	return longest
+}
+
+func parseOne(value string, h http.Header, now time.Time) time.Duration {
+	if value == "" {
+		return 0
+	}
+	if strings.Trim(value, "0123456789.") == "" {
+		seconds, err := strconv.ParseFloat(value, 64)
+		if err != nil && !errors.Is(err, strconv.ErrRange) {
+			return 0
+		}
+		if seconds >= math.MaxInt64/float64(time.Second) {
+			return math.MaxInt64
+		}
+		return time.Duration(math.Round(seconds * float64(time.Second)))
+	}
+	at, err := http.ParseTime(value)
+	if err != nil {
+		return 0
+	}
+	return max(at.Sub(DateOr(h, now)), 0)
+}
+
+// DateOr returns the time of an answer by the server's clock, in whole seconds, or another time if the answer lacks it.
+func DateOr(h http.Header, other time.Time) time.Time {
+	if date, err := http.ParseTime(h.Get("Date")); err == nil {
+		return date.UTC()
+	}
+	return other.UTC()
 }

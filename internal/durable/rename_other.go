@@ -1,7 +1,0 @@
-//go:build !windows
-
-package durable
-
-import "os"
-
-func rename(from, to string) error { return os.Rename(from, to) }
