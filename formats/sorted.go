@@ -92,7 +92,7 @@ func (s *SortedSource) events(ctx context.Context, after hogapi.Position, yield 
 		return fmt.Errorf("there is no position %s in these files as they are sorted now: bring back the files and the folder, "+
 			"or import with another checkpoint from the start: events keep their uuids", after)
 	}
-	sorter, err := extsort.Open(s.dir, extsort.Options{Name: s.source.Name(), Of: of, Key: timeKey, Memory: s.memory})
+	sorter, err := extsort.Open(s.dir, extsort.Options{Name: s.source.Name(), Of: of, Key: timeKey, Memory: s.memory, Packs: true})
 	if err != nil {
 		return fmt.Errorf("sorting in %s: %w", s.dir, err)
 	}

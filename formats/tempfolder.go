@@ -50,7 +50,7 @@ func (f *tempFolder) remove() error {
 
 // sorter makes a sorter of that name in the folder.
 func (f *tempFolder) sorter(name string, key, memory int) (*extsort.Sorter, error) {
-	options := extsort.Options{FS: scratch{}, Name: name, Key: key, Memory: memory}
+	options := extsort.Options{FS: scratch{}, Name: name, Key: key, Memory: memory, Packs: true}
 	s, err := extsort.Open(filepath.Join(f.path, name), options)
 	if err != nil {
 		return nil, err

@@ -20,6 +20,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/klauspost/compress/s2"
+
 	"github.com/hogapi/hogapi/internal/durable"
 )
 
@@ -39,8 +41,9 @@ type State struct {
 type Run struct {
 	File   string `json:"file"`
 	Items  int64  `json:"items"`
-	Bytes  int64  `json:"bytes"`
-	Digest string `json:"digest"` // equal for equal items
+	Bytes  int64  `json:"bytes"`            // of the items with their headers
+	Packed int64  `json:"packed,omitempty"` // of the file, if it is compressed
+	Digest string `json:"digest"`           // equal for equal items
 }
 
 // Options configure a Sorter.
@@ -50,6 +53,7 @@ type Options struct {
 	Of     []byte     // JSON for State.Of of a sorting that begins
 	Key    int        // bytes at the beginning of an item that it is sorted by, in the order of bytes.Compare
 	Memory int        // bytes that a run may have
+	Packs  bool       // compress the files: offsets and digests stay the same, and Read at an offset begins up to 1 MiB before
 }
 
 // Sorter sorts into a folder. It is not safe for concurrent use.
@@ -70,11 +74,13 @@ type Sorter struct {
 type item struct{ from, to int }
 
 const (
-	stateFile  = "sorted.json"
-	maxRuns    = 256      // that are merged at once
-	readBuffer = 32 << 10 // of each
-	perItem    = 16       // bytes of an item besides its own
-	maxItem    = 1 << 30
+	stateFile   = "sorted.json"
+	maxRuns     = 256      // that are merged at once
+	readBuffer  = 32 << 10 // of each
+	writeBuffer = 256 << 10
+	packedBlock = 64 << 10 // that is compressed at once
+	perItem     = 16       // bytes of an item besides its own
+	maxItem     = 1 << 30
 )
 
 // Open opens a folder, or begins it.
@@ -133,8 +139,8 @@ func (s *Sorter) open() error {
 		s.state = state
 	}
 	for _, r := range s.state.Runs {
-		if size, err := s.sizeOf(r.File); err != nil || size != r.Bytes {
-			return s.damaged(fmt.Sprintf("%s has %d bytes and had %d", r.File, size, r.Bytes))
+		if size, err := s.sizeOf(r.File); err != nil || size != cmp.Or(r.Packed, r.Bytes) {
+			return s.damaged(fmt.Sprintf("%s has %d bytes and had %d", r.File, size, cmp.Or(r.Packed, r.Bytes)))
 		}
 	}
 	return s.removeOthers()
@@ -348,7 +354,14 @@ func (s *Sorter) create() (*runWriter, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &runWriter{sorter: s, file: file, buf: bufio.NewWriterSize(file, 256<<10), run: Run{File: name}, digest: sha256.New()}, nil
+	w := &runWriter{sorter: s, file: file, run: Run{File: name}, digest: sha256.New()}
+	to := io.Writer(file)
+	if s.Packs {
+		w.packed = s2.NewWriter(file, s2.WriterBlockSize(packedBlock), s2.WriterConcurrency(1), s2.WriterAddIndex())
+		to = w.packed
+	}
+	w.buf = bufio.NewWriterSize(to, writeBuffer)
+	return w, nil
 }
 
 // Read gives the items after an offset of the sorted file, 0 being the start, with the offset after each.

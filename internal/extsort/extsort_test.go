@@ -1,6 +1,7 @@
 package extsort_test
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -25,6 +26,95 @@ type pair struct{ key, text string }
 
 func open(dir, name string, memory int) (*extsort.Sorter, error) {
 	return extsort.Open(dir, extsort.Options{Name: name, Key: 2, Memory: memory})
+}
+
+// Compressed files have the items, offsets and digests of plain ones, take less, and are read from each offset. The files
+// of an earlier release, which are plain, are merged with them. A flipped bit anywhere is an error, or changes nothing.
+func TestPackedFiles(t *testing.T) {
+	t.Parallel()
+	type result struct {
+		items  []string
+		ends   []int64
+		digest string
+	}
+	const n, wide = 1200, 2000 // several blocks, and some entries in the index of them
+	pad := string(bytes.Repeat([]byte("of one kind, "), wide/13))
+	sortInto := func(dir string, packs func(i int) bool) result {
+		for {
+			state, err := open(dir, "pairs", 1)
+			require.NoError(t, err)
+			at := int(state.State().Read)
+			require.NoError(t, state.Close())
+			s, err := extsort.Open(dir, extsort.Options{Name: "pairs", Key: 2, Memory: 500_000, Packs: packs(at)})
+			require.NoError(t, err)
+			for at < n && !s.IsFull() {
+				require.NoError(t, s.Add(func(room []byte) ([]byte, error) {
+					return fmt.Append(append(room, byte(at*7), byte(at)), at, pad), nil
+				}))
+				at++
+			}
+			require.NoError(t, s.EndRun(json.RawMessage(fmt.Sprint(at))))
+			if at < n {
+				require.NoError(t, s.Close())
+				continue
+			}
+			require.NoError(t, s.Finish(t.Context(), nil))
+			r := result{digest: s.Digest()}
+			require.NoError(t, s.Read(0, func(item []byte, end int64) bool {
+				r.items, r.ends = append(r.items, string(item)), append(r.ends, end)
+				return true
+			}))
+			for i := range r.ends {
+				require.NoError(t, s.Read(r.ends[i], func(item []byte, end int64) bool {
+					require.Equal(t, r.items[i+1], string(item))
+					require.Equal(t, r.ends[i+1], end)
+					return false
+				}))
+			}
+			require.NoError(t, s.Close())
+			return r
+		}
+	}
+	plain, packed := t.TempDir(), t.TempDir()
+	want := sortInto(plain, func(int) bool { return false })
+	require.Len(t, want.items, n)
+	require.Equal(t, want, sortInto(packed, func(int) bool { return true }), "packed")
+	require.Equal(t, want, sortInto(t.TempDir(), func(at int) bool { return at > n/2 }), "continued")
+	require.Equal(t, want, sortInto(t.TempDir(), func(at int) bool { return at < n/2 }), "continued by an earlier release")
+	files, err := filepath.Glob(filepath.Join(packed, "run-*"))
+	require.NoError(t, err)
+	require.Len(t, files, 1)
+	content, err := os.ReadFile(files[0])
+	require.NoError(t, err)
+	assert.Less(t, len(content), n*wide/10)
+
+	s, err := open(packed, "pairs", 1)
+	require.NoError(t, err)
+	middle, last := want.ends[n/2], 0
+	for i := range content {
+		if i > 200 && i < len(content)-400 && i%97 > 0 {
+			continue
+		}
+		content[i] ^= 1 << (i % 8)
+		require.NoError(t, os.WriteFile(files[0], content, 0o600))
+		content[i] ^= 1 << (i % 8)
+		for at, offset := range map[int]int64{0: 0, n/2 + 1: middle} {
+			err := s.Read(offset, func(item []byte, end int64) bool {
+				require.True(t, want.items[at] == string(item) && want.ends[at] == end, "byte %d", i)
+				at++
+				return true
+			})
+			if err != nil {
+				require.ErrorContains(t, err, "is not as it was written, at byte", "byte %d", i)
+				require.ErrorContains(t, err, "remove", "byte %d", i)
+				last = i
+			} else {
+				require.Equal(t, n, at, "byte %d", i)
+			}
+		}
+	}
+	assert.Positive(t, last)
+	require.NoError(t, s.Close())
 }
 
 // sortSome continues to sort pairs until the run at hand is full, or all is done.
@@ -133,43 +223,48 @@ func TestPowerLoss(t *testing.T) {
 		pairs[i] = pair{string([]byte{byte(i * 7 % 40), 0}), fmt.Sprint(i)}
 		want[i*7%40] = fmt.Sprint(i)
 	}
-	run := func(disk *simdisk.Disk) (got []string, err error) {
-		for {
-			s, err := extsort.Open("dir", extsort.Options{FS: disk, Name: "pairs", Key: 2, Memory: 100})
-			if err != nil {
-				return nil, err
+	for _, packs := range []bool{false, true} {
+		t.Run(fmt.Sprint("packed ", packs), func(t *testing.T) {
+			t.Parallel()
+			run := func(disk *simdisk.Disk) (got []string, err error) {
+				for {
+					s, err := extsort.Open("dir", extsort.Options{FS: disk, Name: "pairs", Key: 2, Memory: 100, Packs: packs})
+					if err != nil {
+						return nil, err
+					}
+					if err := errors.Join(sortSome(t, s, pairs), s.Close()); err != nil {
+						return nil, err
+					}
+					if s.State().Done {
+						return got, s.Read(0, func(item []byte, _ int64) bool { got = append(got, string(item[2:])); return true })
+					}
+				}
 			}
-			if err := errors.Join(sortSome(t, s, pairs), s.Close()); err != nil {
-				return nil, err
+			whole := &simdisk.Disk{}
+			got, err := run(whole)
+			require.NoError(t, err)
+			require.Equal(t, want, got)
+			for at := range whole.Operations() {
+				for seed := range uint64(10) {
+					disk := &simdisk.Disk{}
+					disk.CrashAt(at + 1)
+					_, err := run(disk)
+					require.ErrorIs(t, err, simdisk.ErrCrashed)
+					got, err := run(disk.Crashed(seed))
+					require.NoError(t, err, "operation %d, seed %d", at, seed)
+					require.Equal(t, want, got, "operation %d, seed %d", at, seed)
+				}
+				full := errors.New("disk full")
+				disk := &simdisk.Disk{}
+				disk.FailAt(at+1, full)
+				if _, err := run(disk); err == nil {
+					continue // a failed removal is not an error
+				}
+				got, err := run(disk)
+				require.NoError(t, err, "operation %d failed", at)
+				require.Equal(t, want, got, "operation %d failed", at)
 			}
-			if s.State().Done {
-				return got, s.Read(0, func(item []byte, _ int64) bool { got = append(got, string(item[2:])); return true })
-			}
-		}
-	}
-	whole := &simdisk.Disk{}
-	got, err := run(whole)
-	require.NoError(t, err)
-	require.Equal(t, want, got)
-	for at := range whole.Operations() {
-		for seed := range uint64(10) {
-			disk := &simdisk.Disk{}
-			disk.CrashAt(at + 1)
-			_, err := run(disk)
-			require.ErrorIs(t, err, simdisk.ErrCrashed)
-			got, err := run(disk.Crashed(seed))
-			require.NoError(t, err, "operation %d, seed %d", at, seed)
-			require.Equal(t, want, got, "operation %d, seed %d", at, seed)
-		}
-		full := errors.New("disk full")
-		disk := &simdisk.Disk{}
-		disk.FailAt(at+1, full)
-		if _, err := run(disk); err == nil {
-			continue // a failed removal is not an error
-		}
-		got, err := run(disk)
-		require.NoError(t, err, "operation %d failed", at)
-		require.Equal(t, want, got, "operation %d failed", at)
+		})
 	}
 }
 

@@ -14,6 +14,8 @@ import (
 	"os"
 	"slices"
 
+	"github.com/klauspost/compress/s2"
+
 	"github.com/hogapi/hogapi/internal/durable"
 )
 
@@ -35,6 +37,7 @@ type runWriter struct {
 	sorter *Sorter
 	file   durable.File
 	buf    *bufio.Writer
+	packed *s2.Writer // behind buf; nil: the file is not compressed
 	run    Run
 	digest hash.Hash // of all headers
 	header [headerSize]byte
@@ -56,6 +59,11 @@ func (w *runWriter) add(item []byte) {
 
 func (w *runWriter) end() (Run, error) {
 	err := errors.Join(w.err, w.buf.Flush())
+	if err == nil && w.packed != nil {
+		if err = w.packed.Close(); err == nil {
+			w.run.Packed, err = w.file.Seek(0, io.SeekCurrent)
+		}
+	}
 	if err == nil {
 		err = w.file.Sync()
 	}
@@ -74,8 +82,8 @@ type runReader struct {
 	sorter *Sorter
 	run    Run
 	number int // among the runs of a merge
-	file   durable.File
-	buf    *bufio.Reader
+	file   *runFile
+	items  io.Reader // from offset on
 	offset int64
 	text   []byte // valid until the next one
 
@@ -84,31 +92,71 @@ type runReader struct {
 
 func (r *runReader) key() []byte { return r.text[:r.sorter.Key] }
 
-func openRun(s *Sorter, r Run, offset int64) (*runReader, error) {
-	file, err := s.FS.OpenFile(s.path(r.File), os.O_RDONLY, 0)
+func openRun(s *Sorter, run Run, offset int64) (*runReader, error) {
+	file, err := s.FS.OpenFile(s.path(run.File), os.O_RDONLY, 0)
 	if err != nil {
 		return nil, err
 	}
-	if _, err := file.Seek(offset, io.SeekStart); err != nil {
-		return nil, errors.Join(err, file.Close())
+	r := &runReader{sorter: s, run: run, file: &runFile{File: file}, offset: offset}
+	if r.items, err = r.file.from(offset, run.Packed > 0); err != nil {
+		return nil, errors.Join(r.failed(), file.Close())
 	}
-	return &runReader{sorter: s, run: r, file: file, buf: bufio.NewReaderSize(file, readBuffer), offset: offset}, nil
+	return r, nil
+}
+
+// runFile remembers why a file cannot be read. All other errors mean that its content is damaged.
+type runFile struct {
+	durable.File
+
+	failed error
+}
+
+func (f *runFile) Read(p []byte) (n int, err error) {
+	n, err = f.File.Read(p)
+	if !errors.Is(err, io.EOF) {
+		f.failed = cmp.Or(f.failed, err)
+	}
+	return n, err
+}
+
+// from reads the items of a file from an offset of them on.
+func (f *runFile) from(offset int64, isPacked bool) (io.Reader, error) {
+	if !isPacked {
+		_, err := f.Seek(offset, io.SeekStart)
+		return bufio.NewReaderSize(f, readBuffer), err
+	}
+	begin, before := int64(0), int64(0) // of a block, and of its items
+	if offset > 0 {
+		var index s2.Index
+		err := index.LoadStream(f)
+		if err == nil {
+			begin, before, err = index.Find(offset)
+		}
+		if err == nil {
+			_, err = f.Seek(begin, io.SeekStart)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	r := s2.NewReader(f, s2.ReaderMaxBlockSize(packedBlock), s2.ReaderIgnoreStreamIdentifier())
+	return r, r.Skip(offset - before)
 }
 
 func (r *runReader) next() error {
 	if r.offset == r.run.Bytes {
 		return io.EOF
 	}
-	if _, err := io.ReadFull(r.buf, r.header[:]); err != nil {
-		return r.failed(err)
+	if _, err := io.ReadFull(r.items, r.header[:]); err != nil {
+		return r.failed()
 	}
 	size := int64(binary.BigEndian.Uint32(r.header[:]))
 	if size > r.run.Bytes-r.offset-headerSize {
 		return r.damaged()
 	}
 	r.text = slices.Grow(r.text[:0], int(size))[:size]
-	if _, err := io.ReadFull(r.buf, r.text); err != nil {
-		return r.failed(err)
+	if _, err := io.ReadFull(r.items, r.text); err != nil {
+		return r.failed()
 	}
 	if !bytes.Equal(appendHeader(r.want[:0], r.offset, r.text), r.header[:]) || len(r.text) < r.sorter.Key {
 		return r.damaged()
@@ -117,13 +165,8 @@ func (r *runReader) next() error {
 	return nil
 }
 
-// failed returns the error of reading. A file that has become shorter is damaged.
-func (r *runReader) failed(err error) error {
-	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		return r.damaged()
-	}
-	return err
-}
+// failed returns the error of reading.
+func (r *runReader) failed() error { return cmp.Or(r.file.failed, r.damaged()) }
 
 func (r *runReader) damaged() error {
 	return r.sorter.damaged(fmt.Sprintf("%s is not as it was written, at byte %d", r.run.File, r.offset))
