@@ -28,7 +28,7 @@ const SkipOlderState = "a newer state follows"
 // by a link do not precede the user's.
 //
 // The source is read once before the first event, and again if an import resumes. Events are sorted on disk, in the
-// folder for temporary files, and take up to four times the size of the events there, and at most 64 MiB of memory.
+// folder for temporary files, and take about the size of the unpacked files there.
 // The next run removes the files that a crash has left. The source must be the same when an import resumes.
 func Newest(source history.Source) history.Source { return newest{source} }
 

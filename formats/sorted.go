@@ -44,8 +44,8 @@ type SortProgress struct {
 // of the upload: merges of persons act in the order of arrival.
 //
 // It reads the whole source before it yields the first event, and keeps the events with their records in the
-// folder dir, which it makes. They take about twice the size of the unpacked files, and four times that size
-// while it merges; it uses at most 64 MiB of memory. If it is stopped while it sorts, it continues where the
+// folder dir, which it makes. They are compressed, and take about half the size of the unpacked files, and all of it
+// while it merges; up to twice that if hardly any text repeats. If it is stopped while it sorts, it continues where the
 // last of its files ended. Once sorted, the events are not sorted again: [history.Check] and every run of an
 // import use the same folder. One import at a time uses a folder; remove it after the import. Every file in the
 // folder has checksums: a damaged one stops the import, and the error names the files to remove. The next run

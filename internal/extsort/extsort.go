@@ -354,13 +354,11 @@ func (s *Sorter) create() (*runWriter, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &runWriter{sorter: s, file: file, run: Run{File: name}, digest: sha256.New()}
-	to := io.Writer(file)
-	if s.Packs {
-		w.packed = s2.NewWriter(file, s2.WriterBlockSize(packedBlock), s2.WriterConcurrency(1), s2.WriterAddIndex())
-		to = w.packed
+	w := &runWriter{sorter: s, file: file, buf: bufio.NewWriterSize(file, writeBuffer), run: Run{File: name}, digest: sha256.New()}
+	if w.items = w.buf; s.Packs {
+		w.packed = s2.NewWriter(w.buf, s2.WriterBlockSize(packedBlock), s2.WriterConcurrency(1), s2.WriterAddIndex())
+		w.items = w.packed
 	}
-	w.buf = bufio.NewWriterSize(to, writeBuffer)
 	return w, nil
 }
 

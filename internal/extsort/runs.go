@@ -36,8 +36,9 @@ func appendHeader(b []byte, offset int64, item []byte) []byte {
 type runWriter struct {
 	sorter *Sorter
 	file   durable.File
-	buf    *bufio.Writer
-	packed *s2.Writer // behind buf; nil: the file is not compressed
+	buf    *bufio.Writer // before the file
+	packed *s2.Writer    // before buf; nil: the file is not compressed
+	items  io.Writer     // the first of them
 	run    Run
 	digest hash.Hash // of all headers
 	header [headerSize]byte
@@ -51,18 +52,19 @@ func (w *runWriter) add(item []byte) {
 	}
 	header := appendHeader(w.header[:0], w.run.Bytes, item)
 	_, _ = w.digest.Write(header)
-	_, _ = w.buf.Write(header) // Flush returns the error
-	_, _ = w.buf.Write(item)
+	_, _ = w.items.Write(header) // end returns the error
+	_, _ = w.items.Write(item)
 	w.run.Items++
 	w.run.Bytes += int64(headerSize + len(item))
 }
 
 func (w *runWriter) end() (Run, error) {
-	err := errors.Join(w.err, w.buf.Flush())
-	if err == nil && w.packed != nil {
-		if err = w.packed.Close(); err == nil {
-			w.run.Packed, err = w.file.Seek(0, io.SeekCurrent)
-		}
+	err := w.err
+	if w.packed != nil {
+		err = errors.Join(err, w.packed.Close())
+	}
+	if err = errors.Join(err, w.buf.Flush()); err == nil && w.packed != nil {
+		w.run.Packed, err = w.file.Seek(0, io.SeekCurrent)
 	}
 	if err == nil {
 		err = w.file.Sync()
@@ -119,7 +121,7 @@ func (f *runFile) Read(p []byte) (n int, err error) {
 	return n, err
 }
 
-// from reads the items of a file from an offset of them on.
+// from reads the items of a file from an offset of them on. Each item has a checksum, so those of blocks are not compared.
 func (f *runFile) from(offset int64, isPacked bool) (io.Reader, error) {
 	if !isPacked {
 		_, err := f.Seek(offset, io.SeekStart)
@@ -139,7 +141,7 @@ func (f *runFile) from(offset int64, isPacked bool) (io.Reader, error) {
 			return nil, err
 		}
 	}
-	r := s2.NewReader(f, s2.ReaderMaxBlockSize(packedBlock), s2.ReaderIgnoreStreamIdentifier())
+	r := s2.NewReader(bufio.NewReaderSize(f, readBuffer), s2.ReaderMaxBlockSize(packedBlock), s2.ReaderIgnoreStreamIdentifier(), s2.ReaderIgnoreCRC())
 	return r, r.Skip(offset - before)
 }
 

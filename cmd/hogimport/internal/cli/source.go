@@ -62,7 +62,7 @@ func (in *input) bindHeader(cmd *cobra.Command) {
 // bindOrder adds the flags that need all events.
 func (in *input) bindOrder(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.BoolVar(&in.Sort, "sort", false, "sort all events by time first, in the state folder: takes up to four times the unpacked size on disk;\nthe default for posthog; --sort=false if the files are already sorted")
+	f.BoolVar(&in.Sort, "sort", false, "sort all events by time first, in the state folder: takes about the unpacked size on disk;\nthe default for posthog; --sort=false if the files are already sorted")
 	f.BoolVar(&in.Links, "links", false, "first join the ids that each person had before and after the login;\nthe default for segment and rudderstack")
 	in.bindLinks(cmd)
 	in.bindSessions(cmd)
