@@ -69,30 +69,22 @@ func (c *Capture) TryEnqueue(events ...Event) error {
 }
 
 func (c *Capture) enqueue(ctx context.Context, events []Event, wait bool) error {
-	position, err := positionOf(events)
-	if err != nil {
-		return err
-	}
-	err = c.engine.Enqueue(ctx, events, position, wait)
-	if unfit, ok := errors.AsType[*InputError](err); ok {
-		return refused(opCapture, unfit)
-	}
-	return err
-}
-
-// positionOf returns the Position that the events of a record share.
-func positionOf(events []Event) (position Position, err error) {
+	var position Position // of the record
 	for i := range events {
 		at := events[i].Position
 		if !at.IsZero() && !position.IsZero() && at != position {
-			return position, &InputError{Op: opCapture, Field: "events", Value: at.String(),
+			return &InputError{Op: opCapture, Field: "events", Value: at.String(),
 				Want: fmt.Sprintf("events of one record, which share the Position %s; use another call for other records", position)}
 		}
 		if position.IsZero() {
 			position = at
 		}
 	}
-	return position, nil
+	err := c.engine.Enqueue(ctx, events, position, wait)
+	if unfit, ok := errors.AsType[*InputError](err); ok {
+		return refused(opCapture, unfit)
+	}
+	return err
 }
 
 // Flush waits until the events that were taken before the call are settled and reported to OnSettled.
@@ -209,12 +201,4 @@ type guardedHandler struct {
 // Reject implements engine.Handler.
 func (h guardedHandler) Reject(ctx context.Context, r Reject) error {
 	return h.guard(func() error { return h.handler.Reject(ctx, r) })
-}
-
-// rejects returns who takes the rejects of an engine, or nil.
-func (c *core) rejects(h RejectHandler) engine.Handler {
-	if h == nil {
-		return nil
-	}
-	return guardedHandler{c, h}
 }

@@ -109,8 +109,11 @@ func (o CaptureOptions) resolve(op Op, c *Client) (config engine.Config, err err
 		return config, err
 	}
 	limits, room := o.limits()
+	if o.Rejects != nil {
+		config.Handler = guardedHandler{c.core, o.Rejects}
+	}
 	return engine.Config{
-		ID: o.ID, Client: captureClient{c.core, o.OnSettled}, Handler: c.core.rejects(o.Rejects), Gate: o.Gate.rules(ProtocolAuto, c.core.now),
+		ID: o.ID, Client: captureClient{c.core, o.OnSettled}, Handler: config.Handler, Gate: o.Gate.rules(ProtocolAuto, c.core.now),
 		Stamps: wire.NewStamps(outgoing.Library, outgoing.Version(), o.ID), Seed: maphash.MakeSeed(),
 		Protocol: o.Delivery.Protocol, Encoding: string(cmp.Or(o.Delivery.Compression, CompressionGzip)), NoPreflight: o.Delivery.NoPreflight,
 		Limits: limits, Room: room, Grace: moment, Logger: c.core.logger,

@@ -5,7 +5,6 @@ import (
 	"math"
 	"net"
 	"os"
-	"runtime"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -16,9 +15,9 @@ import (
 
 // Body is the body of a request; all tries share it.
 type Body struct {
-	Plain   int  // bytes before compression
-	Size    int  // bytes as sent
-	Encoded bool // compressed
+	Plain    int    // bytes before compression
+	Size     int    // bytes as sent
+	Encoding string // Gzip or Zstd; empty: not compressed
 
 	chunks [][]byte
 	unread atomic.Int32 // readers that a transport has not closed yet; negative after end
@@ -65,44 +64,20 @@ func (r *bodyReader) Close() error {
 	return nil
 }
 
-// encoders limits compression to one encoder a processor.
-type encoders struct {
-	free     chan Encoder
-	requests Requests
-}
-
-func newEncoders(r Requests) encoders {
-	n := runtime.GOMAXPROCS(0)
-	e := encoders{make(chan Encoder, n), r}
-	for range n {
-		e.free <- nil // made on first use
-	}
-	return e
-}
-
-func (e encoders) encode(out io.Writer, body [][]byte) error {
-	w := <-e.free
-	defer func() { e.free <- w }()
-	if w == nil {
-		w = e.requests.NewEncoder()
-	}
-	w.Reset(out)
-	for _, piece := range body {
-		if _, err := w.Write(piece); err != nil {
-			return err
-		}
-	}
-	return w.Close()
-}
-
-// The Content-Encodings of [NewEncoder].
+// The Content-Encodings of bodies.
 const (
 	Gzip = "gzip"
 	Zstd = "zstd"
 )
 
-// NewEncoder returns an encoder for a Content-Encoding.
-func NewEncoder(encoding string) Encoder {
+// encoder compresses bodies, one after another.
+type encoder interface {
+	io.WriteCloser
+
+	Reset(to io.Writer)
+}
+
+func newEncoder(encoding string) encoder {
 	if encoding == Zstd {
 		w, _ := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1),
 			zstd.WithWindowSize(1<<20), zstd.WithLowerEncoderMem(true)) // the options are valid

@@ -106,10 +106,3 @@ func (b *Budget) Waiting() bool {
 	defer b.mu.Unlock()
 	return b.waiting > 0
 }
-
-// serve names the sender of the events.
-func (b *Budget) serve(s *Sender) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.sender = s
-}

@@ -6,7 +6,6 @@
 package delivery
 
 import (
-	"io"
 	"time"
 )
 
@@ -47,8 +46,9 @@ type Config struct {
 
 // Requests makes requests. It is safe for concurrent use.
 type Requests interface {
-	Around(begun time.Time) (prefix, suffix []byte) // surround the items of a request that began then
-	NewEncoder() Encoder                            // of bodies; first called after an item is added
+	// Around returns what surrounds the items of a request that began then, and how bodies are compressed: always in
+	// one way, which is known after an item is added.
+	Around(begun time.Time) (prefix, suffix []byte, encoding string)
 	Post(r *Request) Answer
 	Tried(t Try)
 }
@@ -63,12 +63,6 @@ type Results interface {
 	Wide()                                               // a batch spans more than a day
 	GaveUp(a Answer, since time.Time) error              // the cause of a stop after failures that lasted too long
 	Stop(cause error)                                    // ends the context of the Sender
-}
-
-// Encoder compresses bodies, one after another.
-type Encoder interface {
-	io.WriteCloser
-	Reset(to io.Writer)
 }
 
 // Verdict is the meaning of an answer for the items of its request.

@@ -231,7 +231,11 @@ func (l *lane) try(r *Request, turn uint64) (a Answer, f fates, wait time.Durati
 	if a.Suspect && l.s.throttle.isTaking() {
 		r.alone++
 	}
-	wait, err = l.s.nextTry(f.verdict(a), r.Try)
+	counted := a
+	if a.Verdict == Each && len(f.accepted)+len(f.turned) == 0 { // if no item was settled, it counts as a failure
+		counted.Verdict = Wait
+	}
+	wait, err = l.s.nextTry(counted, r.Try)
 	tried := Try{Lane: l.number, Items: items, Plain: r.Body.Plain, Wire: r.Body.Size, Number: r.Try, Answer: a}
 	if r.maySend && !a.Unsent {
 		tried.Resent = items
@@ -339,7 +343,7 @@ func (s *Sender) nextTry(a Answer, try int) (wait time.Duration, err error) {
 // pack makes the body of a request without copying the items.
 func (l *lane) pack(r *Request) error {
 	s := l.s
-	prefix, suffix := s.cfg.Around(r.Begun)
+	prefix, suffix, encoding := s.cfg.Around(r.Begun)
 	pieces := append(append([][]byte{prefix}, r.bytes()...), suffix)
 	plain := 0
 	for _, piece := range pieces {
@@ -349,12 +353,23 @@ func (l *lane) pack(r *Request) error {
 		r.Body = &Body{Plain: plain, Size: plain, chunks: pieces}
 		return nil
 	}
+	w := <-s.encoders
+	defer func() { s.encoders <- w }()
+	if w == nil {
+		w = newEncoder(encoding)
+	}
 	out := chunks{bufferPool: s.compressed}
-	if err := s.encoders.encode(&out, pieces); err != nil {
+	w.Reset(&out)
+	for _, piece := range pieces {
+		if _, err := w.Write(piece); err != nil {
+			return err
+		}
+	}
+	if err := w.Close(); err != nil {
 		return err
 	}
 	s.cfg.Budget.Hold(out.size)
-	r.Body = &Body{Plain: plain, Size: out.size, Encoded: true, chunks: out.list}
+	r.Body = &Body{Plain: plain, Size: out.size, Encoding: encoding, chunks: out.list}
 	return nil
 }
 
@@ -367,7 +382,7 @@ func (l *lane) unpack(r *Request) {
 	}
 	r.Body = nil
 	over := body.end()
-	if !body.Encoded {
+	if body.Encoding == "" {
 		r.batch.lent = r.batch.lent || !over
 		return
 	}

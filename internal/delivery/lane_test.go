@@ -171,7 +171,7 @@ func (m *model) post(t *testing.T, body *Body) Answer {
 		defer r.Close()
 	}
 	var plain io.Reader = r
-	if body.Encoded {
+	if body.Encoding != "" {
 		var err error
 		plain, err = gzip.NewReader(r)
 		assert.NoError(t, err)

@@ -30,7 +30,7 @@ func newRequest(b *batch, parts []part, missed map[int]bool) *Request {
 // Len returns the number of items.
 func (r *Request) Len() (n int) {
 	for _, p := range r.parts {
-		n += p.len()
+		n += p.to - p.from
 	}
 	return n
 }
@@ -91,7 +91,7 @@ func (r *Request) bytes() (pieces [][]byte) {
 func (r *Request) halves() (first, second []part) {
 	left := r.Len() / 2
 	for i, p := range r.parts {
-		if p.len() > left {
+		if p.to-p.from > left {
 			if left > 0 {
 				first = append(first, part{p.from, p.from + left})
 			}
@@ -99,7 +99,7 @@ func (r *Request) halves() (first, second []part) {
 			return first, second
 		}
 		first = append(first, p)
-		left -= p.len()
+		left -= p.to - p.from
 	}
 	return first, nil
 }
@@ -173,14 +173,6 @@ func (r *Request) fates(a Answer) (f fates) {
 		}
 	}
 	return f
-}
-
-// verdict adapts an answer for the throttle: if no item was settled, it counts as a failure.
-func (f fates) verdict(a Answer) Answer {
-	if a.Verdict == Each && len(f.accepted)+len(f.turned) == 0 {
-		a.Verdict = Wait
-	}
-	return a
 }
 
 // settle settles items by an answer, and leaves the others in the request.
@@ -265,8 +257,6 @@ func (b *batch) reset() {
 }
 
 type part struct{ from, to int }
-
-func (r part) len() int { return r.to - r.from }
 
 func (b *batch) items(r part) []byte {
 	begin := 0

@@ -85,12 +85,13 @@ func (l *ledger) config(limits Limits, post func(*Request) Answer) Config {
 	return Config{Limits: limits, Budget: NewBudget(Held{1 << 20, 1 << 20}), Ready: closed(), Requests: l, Results: l}
 }
 
-func (l *ledger) Around(time.Time) (prefix, suffix []byte) { return []byte(l.prefix), []byte(l.suffix) }
-func (l *ledger) NewEncoder() Encoder                      { return gzip.NewWriter(nil) }
-func (l *ledger) Remark(uint64, string)                    {}
-func (l *ledger) Wide()                                    {}
-func (l *ledger) GaveUp(Answer, time.Time) error           { return errGaveUp }
-func (l *ledger) Stop(cause error)                         { l.stop(cause) }
+func (l *ledger) Around(time.Time) (prefix, suffix []byte, encoding string) {
+	return []byte(l.prefix), []byte(l.suffix), Gzip
+}
+func (l *ledger) Remark(uint64, string)          {}
+func (l *ledger) Wide()                          {}
+func (l *ledger) GaveUp(Answer, time.Time) error { return errGaveUp }
+func (l *ledger) Stop(cause error)               { l.stop(cause) }
 
 func (l *ledger) Post(r *Request) Answer {
 	l.note(r)

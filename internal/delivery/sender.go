@@ -3,6 +3,7 @@ package delivery
 import (
 	"cmp"
 	"context"
+	"runtime"
 	"sync"
 	"time"
 )
@@ -15,9 +16,9 @@ type Sender struct {
 	cfg        Config
 	ctx        context.Context //nolint:containedctx // ends the start of requests
 	throttle   *throttle
-	encoders   encoders
-	bodies     *bufferPool // of batches
-	compressed *bufferPool // of compressed bodies
+	encoders   chan encoder // one a processor; nil until its first use
+	bodies     *bufferPool  // of batches
+	compressed *bufferPool  // of compressed bodies
 	running    sync.WaitGroup
 
 	mu       sync.Mutex
@@ -34,13 +35,18 @@ type Sender struct {
 func New(ctx context.Context, c Config) *Sender {
 	most := c.Budget.most.Bytes
 	s := &Sender{
-		cfg: c, ctx: ctx, throttle: newThrottle(c.Limits, c.Results), encoders: newEncoders(c.Requests),
+		cfg: c, ctx: ctx, throttle: newThrottle(c.Limits, c.Results), encoders: make(chan encoder, runtime.GOMAXPROCS(0)),
 		bodies: &bufferPool{most: most / 2}, compressed: &bufferPool{most: most / 4},
 	}
 	for i := range c.Lanes {
 		s.lanes = append(s.lanes, &lane{s: s, number: i, wake: make(chan struct{}, 1), open: new(batch)})
 	}
-	c.Budget.serve(s)
+	for range cap(s.encoders) {
+		s.encoders <- nil
+	}
+	c.Budget.mu.Lock()
+	c.Budget.sender = s
+	c.Budget.mu.Unlock()
 	for _, l := range s.lanes {
 		s.running.Go(l.run)
 	}

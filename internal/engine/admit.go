@@ -38,7 +38,7 @@ func (e *Engine) Enqueue(ctx context.Context, given []event.Event, position even
 	var encoder *wire.Encoder // nil for a record that is all rejects
 	defer func() {
 		if encoder != nil {
-			e.encoders().Put(encoder)
+			e.encoders.Put(encoder)
 		}
 	}()
 	var held delivery.Held
@@ -92,7 +92,7 @@ func (e *Engine) admitRecord(record []Event, held delivery.Held) error {
 	}
 	if i := e.admission.firstSplit(record); i >= 0 {
 		e.budget.Release(held)
-		e.meter.change(func(m *event.Stats) { m.Refused++ })
+		e.meter.refused.Add(1)
 		return &ops.InputError{Field: "events", Value: record[i].from().String(), Want: fmt.Sprintf("all events of a record in one call, "+
 			"or a UUID for each of them: event %d of this Position was taken with other content before, and two events of one uuid would replace each other", i)}
 	}
@@ -147,15 +147,19 @@ func (e *Engine) takeOne(ctx context.Context, ev *Event, r *openRecord, begins b
 // prepare encodes an event, or rejects it. The first event that can be encoded fetches the encoder. Without
 // wait, prepare fails if it would have to wait for the encoder.
 func (e *Engine) prepare(ctx context.Context, enc **wire.Encoder, ev *Event, wait bool) (err error) {
-	refusal := e.checkForAll(ev)
-	if refusal == nil && *enc == nil && ev.isReadable() {
+	if ev.isReadable() && !e.isDecided() { // an event that no protocol takes does not wait: capture v1 has all rules of /batch/
+		encoder, _ := e.batch.Get().(*wire.Encoder)
+		_, refusal := encoder.Encode(&ev.Fields)
+		e.batch.Put(encoder)
+		if refusal != nil {
+			ev.reject(refusal)
+			return nil
+		}
+	}
+	if *enc == nil && ev.isReadable() {
 		if *enc, err = e.encoder(ctx, wait); err != nil {
 			return err
 		}
-	}
-	if refusal != nil {
-		ev.reject(refusal)
-		return nil
 	}
 	e.prepareBy(*enc, ev)
 	return nil
@@ -239,7 +243,7 @@ func (e *Engine) admit(ev *Event, begins, ends bool) (held int) {
 func (e *Engine) toLane(seq uint64, out *wire.Encoded) {
 	e.checking.Do(func() { go e.preflight() })
 	item := delivery.Item{Seq: seq, Wire: out.Wire, Time: out.Time, Key: out.Person}
-	if e.endpoint.Name() == event.ProtocolV1 {
+	if e.terms.name == event.ProtocolV1 {
 		item.ID = out.UUID // capture v1 refuses a request with an id twice
 	}
 	if e.sender.Add(item) {
@@ -261,7 +265,7 @@ func (e *Engine) refused(r *event.Reject) error {
 	if err := e.whyClosed(); err != nil {
 		return err
 	}
-	e.meter.change(func(m *event.Stats) { m.Refused++ })
+	e.meter.refused.Add(1)
 	return r.Err
 }
 

@@ -157,13 +157,6 @@ func (c *committer) Signal() {
 	}
 }
 
-// SourceEnded says that the source was read to its end.
-func (c *committer) SourceEnded() {
-	c.ledger.End()
-	c.whole.Store(true)
-	c.Signal()
-}
-
 func notify(c chan<- struct{}) {
 	select {
 	case c <- struct{}{}:
@@ -200,12 +193,6 @@ func (c *committer) run() {
 	}
 }
 
-// Close says that the lanes have ended, and waits until the rest is committed.
-func (c *committer) Close() {
-	close(c.lanes)
-	<-c.done
-}
-
 // front returns how many events can be committed now, and the numbers of their rejects. It ends where the rejects may
 // stop the import: later events wait.
 func (c *committer) front() (n int, rejects []int) {
@@ -224,7 +211,10 @@ func (c *committer) front() (n int, rejects []int) {
 // pauseBetweenSaves pauses between two saves, for five times the duration of the last save. It does not pause if
 // somebody waits for the result, or if only a save can release much of the room.
 func (c *committer) pauseBetweenSaves() {
-	if c.files == nil || c.saveTime == 0 || c.isCrowded() || c.isAwaited() {
+	c.mu.Lock()
+	isAwaited := c.flushTo > c.upTo || c.accepting.Err() != nil
+	c.mu.Unlock()
+	if c.files == nil || c.saveTime == 0 || c.isCrowded() || isAwaited {
 		return
 	}
 	timer := time.NewTimer(5 * c.saveTime)
@@ -235,12 +225,6 @@ func (c *committer) pauseBetweenSaves() {
 	case <-c.lanes:
 	case <-c.accepting.Done():
 	}
-}
-
-func (c *committer) isAwaited() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.flushTo > c.upTo || c.accepting.Err() != nil
 }
 
 // finish judges an import at the end of its source, or saves the state that a stopped run leaves to the next one.

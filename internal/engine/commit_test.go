@@ -128,9 +128,12 @@ func (b *bench) bad(place int, of event.Reason) {
 }
 
 func (b *bench) end() {
-	b.SourceEnded()
+	b.ledger.End()
+	b.whole.Store(true)
+	b.Signal()
 	b.accepting.end(errors.New("closed"))
-	b.Close()
+	close(b.lanes)
+	<-b.done
 }
 
 func TestTheOrderOfACommit(t *testing.T) {
@@ -326,7 +329,8 @@ func TestWhenAPlaceIsSaved(t *testing.T) {
 				assert.Equal(t, tt.want, b.log)
 				require.ErrorIs(t, b.stopped(), tt.handOver)
 				b.accepting.end(nil)
-				b.Close()
+				close(b.lanes)
+				<-b.done
 				if tt.goods > 0 || tt.limits.Share == 0 {
 					tt.want = append(tt.want, "last save")
 				}

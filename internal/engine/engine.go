@@ -29,7 +29,7 @@ type Config struct {
 	Stamps      wire.Stamps
 	Seed        maphash.Seed   // of the hash that chooses lanes
 	Protocol    event.Protocol // ProtocolAuto: the server is asked
-	Encoding    string         // of bodies that capture v1 takes: see [delivery.NewEncoder]
+	Encoding    string         // of bodies that capture v1 takes: see [delivery.Gzip]
 	NoPreflight bool
 	Limits      delivery.Limits
 	Room        delivery.Held // that may be taken and not committed
@@ -83,7 +83,10 @@ type Engine struct {
 
 // New starts an Engine. It sends nothing yet.
 func New(c Config) (*Engine, error) {
-	books, err := c.ledger()
+	books, err := ledger.New(wire.WarningNames()...), error(nil)
+	if c.Resumed != nil {
+		books, err = ledger.Resume(c.Resumed.State, wire.WarningNames()...)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -105,13 +108,4 @@ func New(c Config) (*Engine, error) {
 	})
 	go e.committer.run()
 	return e, nil
-}
-
-// ledger returns the ledger of the previous run, or a new one.
-func (c *Config) ledger() (*ledger.Ledger, error) {
-	names := wire.WarningNames()
-	if c.Resumed == nil {
-		return ledger.New(names...), nil
-	}
-	return ledger.Resume(c.Resumed.State, names...)
 }

@@ -31,9 +31,12 @@ func (e *Engine) Import(ctx context.Context, source Source) (event.Receipt, erro
 		_ = e.canceledBy(ctx)
 	}
 	if readErr == nil { // otherwise the last record may not be whole
-		e.committer.SourceEnded()
+		e.ledger.End()
+		e.committer.whole.Store(true)
+		e.committer.Signal()
 	}
-	receipt, err := e.finish()
+	e.ending.Do(e.end)
+	receipt, err := e.receipt, e.endErr
 	switch {
 	case readErr == nil, errors.Is(err, readErr):
 	case !isCanceled || isFinal(readErr):

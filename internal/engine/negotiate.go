@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"sync"
@@ -18,16 +19,23 @@ import (
 type negotiation struct {
 	config Config
 
-	endpoint  Endpoint      // nil until decided
-	encoding  string        // of bodies
-	decided   chan struct{} // closed when the endpoint is known
-	v1, batch sync.Pool     // encoders with the rules and the form of each protocol
-	asking    sync.Once     // negotiate, before the first event is encoded
+	decided  chan struct{} // closed when the endpoint is known
+	endpoint Endpoint      // set with the next ones; nil until decided
+	terms    terms
+	encoding string     // of bodies
+	encoders *sync.Pool // v1 or batch
+
+	v1, batch sync.Pool // encoders with the rules and the form of each protocol
+	asking    sync.Once // negotiate, before the first event is encoded
 }
 
 func newNegotiation(c Config) *negotiation {
 	n := &negotiation{config: c, decided: make(chan struct{})}
-	n.v1.New, n.batch.New = n.encodersBy(event.ProtocolV1), n.encodersBy(event.ProtocolBatch)
+	for rules, encoders := range map[event.Protocol]*sync.Pool{event.ProtocolV1: &n.v1, event.ProtocolBatch: &n.batch} {
+		c.Gate.Protocol = rules
+		gate := wire.NewGate(c.Gate)
+		encoders.New = func() any { return wire.NewEncoder(gate, c.Stamps, c.Seed) }
+	}
 	return n
 }
 
@@ -41,36 +49,12 @@ func (n *negotiation) isDecided() bool {
 }
 
 func (n *negotiation) decide(how Endpoint) {
-	n.endpoint, n.encoding = how, how.Encoding(n.config.Encoding)
+	n.endpoint, n.terms, n.encoders = how, how.terms(), &n.v1
+	n.encoding = cmp.Or(n.terms.encoding, n.config.Encoding)
+	if n.terms.name == event.ProtocolBatch {
+		n.encoders = &n.batch
+	}
 	close(n.decided)
-}
-
-// encoders returns the encoders of the protocol, which is decided.
-func (n *negotiation) encoders() *sync.Pool {
-	if n.endpoint.Name() == event.ProtocolV1 {
-		return &n.v1
-	}
-	return &n.batch
-}
-
-// encodersBy makes encoders with the gate's rules for a protocol.
-func (n *negotiation) encodersBy(rules event.Protocol) func() any {
-	gateRules := n.config.Gate
-	gateRules.Protocol = rules
-	gate := wire.NewGate(gateRules)
-	return func() any { return wire.NewEncoder(gate, n.config.Stamps, n.config.Seed) }
-}
-
-// checkForAll returns the refusal of an event that no protocol takes, while the protocol is not known: such an event
-// does not wait for it. The rules of /batch/ are a subset of the rules of capture v1.
-func (n *negotiation) checkForAll(ev *Event) *event.Error {
-	if n.isDecided() || !ev.isReadable() {
-		return nil
-	}
-	encoder, _ := n.batch.Get().(*wire.Encoder)
-	defer n.batch.Put(encoder)
-	_, refusal := encoder.Encode(&ev.Fields)
-	return refusal
 }
 
 // prepareForAll encodes an event of a Capture in the form of each protocol, while the protocol is not known. It
@@ -106,7 +90,7 @@ func (n *negotiation) choose(forms [2]form) (chosen form, unused int) {
 	if forms[1].encoded == nil {
 		return forms[0], 0
 	}
-	if n.endpoint.Name() == event.ProtocolBatch {
+	if n.terms.name == event.ProtocolBatch {
 		return forms[1], len(forms[0].encoded.Wire)
 	}
 	return forms[0], len(forms[1].encoded.Wire)
@@ -160,7 +144,7 @@ func (e *Engine) encoder(ctx context.Context, wait bool) (*wire.Encoder, error) 
 			return nil, Refused(ctx)
 		}
 	}
-	enc, _ := e.encoders().Get().(*wire.Encoder)
+	enc, _ := e.encoders.Get().(*wire.Encoder)
 	return enc, nil
 }
 
@@ -178,7 +162,7 @@ func (e *Engine) negotiate() {
 		return a
 	})
 	if err == nil && e.Files != nil {
-		err = e.Files.Decide(context.WithoutCancel(e.sending.Context), how.Name())
+		err = e.Files.Decide(context.WithoutCancel(e.sending.Context), how.terms().name)
 	}
 	if err != nil {
 		e.Stop(err)
@@ -192,7 +176,7 @@ func (e *Engine) ask(request *delivery.Request) (delivery.Answer, Endpoint) {
 	v1 := v1{e.Client}
 	prefix, suffix := v1.Around(request.Begun)
 	body := textBody(append(prefix, suffix...))
-	question := Request{Kind: Question, Path: v1.Path(), Header: http.Header{}, Body: body, Size: int64(len(body)), MaxBytes: v1.MaxBytes(0)}
+	question := Request{Kind: Question, Path: V1Path, Header: http.Header{}, Body: body, Size: int64(len(body)), MaxBytes: maxAnswer}
 	v1.Header(question.Header, request)
 	start := time.Now()
 	r := e.Client.Post(e.posting.Context, question)

@@ -15,18 +15,26 @@ import (
 
 // Endpoint is one way to send events. It makes requests and judges answers.
 type Endpoint interface {
-	Name() event.Protocol
-	Path() string
-	Encoding(asked string) string                   // of bodies
+	terms() terms
 	Around(begun time.Time) (prefix, suffix []byte) // of the events in a body
 	Header(h http.Header, of *delivery.Request)     // adds the headers of the request
-	MaxBytes(events int) int64                      // of an answer
 
 	// success judges a 2xx. With a reason, the import stops.
 	success(r httptry.Try, of *delivery.Request) (delivery.Answer, event.StopReason)
 	// isAboutRequest reports whether a 400 of the service refuses the request regardless of its events.
 	isAboutRequest(r httptry.Try) bool
 }
+
+// terms are what is the same for all requests to an endpoint.
+type terms struct {
+	name        event.Protocol
+	path        string
+	encoding    string // the only one of bodies; empty: any
+	answerBytes int64  // at most so many for each event of a request, and maxAnswer
+}
+
+// maxAnswer is the size of an answer without the fates of events. Each lane may hold an answer.
+const maxAnswer = 64 << 10
 
 // named returns the endpoint of a protocol, or nil.
 func named(name event.Protocol, who Client) Endpoint {
@@ -60,13 +68,11 @@ const BatchPath = "/batch/"
 // key. The struct has no key, because fmt would print it at any depth.
 type batch struct{ who Client }
 
-func (batch) Name() event.Protocol                  { return event.ProtocolBatch }
-func (batch) Encoding(string) string                { return delivery.Gzip } // it knows no other
-func (batch) Path() string                          { return BatchPath }
-func (batch) Header(http.Header, *delivery.Request) {}
+func (batch) terms() terms {
+	return terms{name: event.ProtocolBatch, path: BatchPath, encoding: delivery.Gzip}
+}
 
-// MaxBytes is the size of an answer, which is one word. Each lane may hold an answer.
-func (batch) MaxBytes(int) int64 { return 64 << 10 }
+func (batch) Header(http.Header, *delivery.Request) {}
 
 func (b batch) Around(time.Time) (prefix, suffix []byte) {
 	return []byte(`{"api_key":` + strconv.Quote(b.who.Key()) + `,"historical_migration":true,"batch":[`), []byte("]}")

@@ -73,7 +73,7 @@ func TestJudgeRefusals(t *testing.T) {
 		{how: batch{}, status: 503, verdict: delivery.Wait},
 	} {
 		a, reason := judge(httptry.Try{Status: tt.status, Header: tt.header, Body: []byte(tt.body)}, tt.how, &delivery.Request{}, true, false)
-		name := fmt.Sprintf("%s %d %.20q", tt.how.Name(), tt.status, tt.body)
+		name := fmt.Sprintf("%s %d %.20q", tt.how.terms().name, tt.status, tt.body)
 		assert.Equal(t, tt.verdict, a.Verdict, name)
 		assert.Equal(t, tt.reason, reason, name)
 		assert.Equal(t, tt.tooLarge, a.TooLarge, name)
@@ -197,11 +197,11 @@ func TestOffer(t *testing.T) {
 		{403, "", event.ProtocolBatch, false},
 	} {
 		how, isClear := offer(httptry.Try{Status: tt.status, Body: []byte(tt.body)}, nil)
-		assert.Equal(t, tt.name, how.Name(), "%d %s", tt.status, tt.body)
+		assert.Equal(t, tt.name, how.terms().name, "%d %s", tt.status, tt.body)
 		assert.Equal(t, tt.isClear, isClear, "%d %s", tt.status, tt.body)
 	}
-	assert.Equal(t, event.ProtocolV1, named(event.ProtocolV1, nil).Name())
-	assert.Equal(t, event.ProtocolBatch, named(event.ProtocolBatch, nil).Name())
+	assert.Equal(t, event.ProtocolV1, named(event.ProtocolV1, nil).terms().name)
+	assert.Equal(t, event.ProtocolBatch, named(event.ProtocolBatch, nil).terms().name)
 	assert.Nil(t, named("", nil))
 }
 
@@ -232,9 +232,9 @@ func TestWhatARequestIsMadeOf(t *testing.T) {
 	assert.JSONEq(t, `{"api_key":"phc_x","historical_migration":true,"batch":[]}`, string(prefix)+string(suffix))
 	prefix, suffix = v1{who}.Around(now.Add(5 * time.Millisecond))
 	assert.JSONEq(t, `{"created_at":"2026-11-23T11:00:00.005Z","historical_migration":true,"batch":[]}`, string(prefix)+string(suffix))
-	assert.EqualValues(t, 64<<10, batch{}.MaxBytes(1000))
+	assert.Zero(t, batch{}.terms().answerBytes, "one word")
 	const longest = `"0191c0de-0000-5000-8000-000000000000":{"result":"warning","details":"person_processing_disabled"},`
-	assert.Greater(t, v1{}.MaxBytes(10_000), int64(10_000*len(longest)), "an answer with many results fits")
+	assert.Greater(t, v1{}.terms().answerBytes, int64(len(longest)), "an answer with many results fits")
 }
 
 type sender struct {

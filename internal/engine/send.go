@@ -60,20 +60,18 @@ type poster struct {
 	isGood   atomic.Bool // it has accepted events once
 }
 
-// Around returns the text around the events of a body.
-func (p *poster) Around(begun time.Time) (prefix, suffix []byte) { return p.endpoint.Around(begun) }
-
-// NewEncoder returns an encoder of bodies.
-func (p *poster) NewEncoder() delivery.Encoder { return delivery.NewEncoder(p.encoding) }
+// Around returns the text around the events of a body, and its encoding.
+func (p *poster) Around(begun time.Time) (prefix, suffix []byte, encoding string) {
+	prefix, suffix = p.endpoint.Around(begun)
+	return prefix, suffix, p.encoding
+}
 
 // Post makes one try of a batch.
 func (p *poster) Post(request *delivery.Request) delivery.Answer {
 	start, how := time.Now(), p.endpoint
 	r := Request{
-		Kind: Events, Path: how.Path(), Header: http.Header{}, Body: request.Body, Size: int64(request.Body.Size), MaxBytes: how.MaxBytes(request.Len()),
-	}
-	if request.Body.Encoded {
-		r.Encoding = p.encoding
+		Kind: Events, Path: p.terms.path, Header: http.Header{}, Body: request.Body, Size: int64(request.Body.Size), Encoding: request.Body.Encoding,
+		MaxBytes: maxAnswer + p.terms.answerBytes*int64(request.Len()),
 	}
 	how.Header(r.Header, request)
 	return p.judge(p.client.Post(p.posting.Context, r), how, request, time.Since(start))
@@ -101,15 +99,13 @@ func (p *poster) judge(r httptry.Try, how Endpoint, of *delivery.Request, took t
 
 // Tried counts a try.
 func (p *poster) Tried(t delivery.Try) {
-	p.meter.change(func(m *event.Stats) {
-		m.Requests++
-		m.PlainBytes += int64(t.Plain)
-		m.WireBytes += int64(t.Wire)
-	})
+	p.meter.requests.Add(1)
+	p.meter.plain.Add(int64(t.Plain))
+	p.meter.wire.Add(int64(t.Wire))
 	if t.Resent > 0 {
 		p.ledger.Resent(t.Resent)
 	}
-	p.client.Tried(p.endpoint.Path(), t)
+	p.client.Tried(p.terms.path, t)
 }
 
 // preflightTime is how long the preflight may take. Nothing is sent before it ends.

@@ -43,7 +43,7 @@ func judge(r httptry.Try, how Endpoint, of *delivery.Request, answered, isGood b
 		}
 	case r.Err == nil:
 		a.Err = words(r)
-		if r.Status == http.StatusNotFound && how.Name() == event.ProtocolV1 {
+		if r.Status == http.StatusNotFound && how.terms().name == event.ProtocolV1 {
 			a.Err = fmt.Errorf("%w: there is no capture v1 at this URL. An import that began with it does not change to /batch/: "+
 				"where the server has changed for good, use a new checkpoint; events keep their uuids", a.Err)
 		}
@@ -172,7 +172,7 @@ type settler struct {
 func (s *settler) Settled(seqs []uint64) {
 	s.rejectedOnly.Store(0)
 	s.Acknowledge(seqs, s.client.Now())
-	s.meter.change(func(m *event.Stats) { m.LastProgress = time.Now() })
+	s.meter.progress.Store(new(time.Now()))
 	s.committer.Signal()
 }
 
@@ -239,7 +239,7 @@ func (s *settler) Unconfirmed(seq uint64, sent []byte, a delivery.Answer) error 
 // keep keeps an event that was sent as a reject for the committer. Its bytes, which keep returns, are held until then.
 func (s *settler) keep(seq uint64, reason event.Reason, sent []byte, a delivery.Answer) (held int) {
 	line := slices.Clone(sent)
-	if s.endpoint.Name() == event.ProtocolV1 {
+	if s.terms.name == event.ProtocolV1 {
 		line = wire.Lower(sent)
 	}
 	s.budget.Hold(len(line))

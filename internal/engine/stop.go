@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -211,10 +210,6 @@ func (e *Engine) Close(ctx context.Context) (event.Receipt, error) {
 		cancel() // before lanes that linger are woken: they must not send
 	}
 	e.sender.Hurry()
-	return e.finish()
-}
-
-func (e *Engine) finish() (event.Receipt, error) {
 	e.ending.Do(e.end)
 	return e.receipt, e.endErr
 }
@@ -236,7 +231,8 @@ func (e *Engine) end() {
 			e.admission.Unlock()
 		}
 		e.sender.Close()
-		e.committer.Close()
+		close(e.committer.lanes)
+		<-e.committer.done // everything that can be is committed
 		return nil
 	}, func(value any) error { panic(value) })
 	stopped := context.Cause(e.sending.Context)
@@ -247,10 +243,10 @@ func (e *Engine) end() {
 	e.calling.end(event.ErrClosed) // releases the contexts
 	state, open := e.ledger.Conclude()
 	e.receipt = ReceiptOf(e.ID, e.Source, state)
-	e.receipt.Pending, e.receipt.Refused = int64(len(open)), e.meter.read().Refused
+	e.receipt.Pending, e.receipt.Refused = int64(len(open)), e.meter.refused.Load()
 	e.receipt.Read += e.receipt.Pending
 	if e.isDecided() {
-		e.receipt.Protocol = e.endpoint.Name()
+		e.receipt.Protocol = e.terms.name
 	}
 	if c := e.canceled.Load(); stopped == nil && c != nil && len(open) > 0 { // it was wound up within its grace
 		stopped = c
@@ -276,7 +272,11 @@ func (e *Engine) abandoned() error {
 
 // Stats returns how far the engine is. The total is that of the source, if it is known.
 func (e *Engine) Stats(total int64) event.Stats {
-	s, live, sending := e.meter.read(), e.ledger.Live(), e.sender.State()
+	live, sending := e.ledger.Live(), e.sender.State()
+	s := event.Stats{Requests: e.meter.requests.Load(), PlainBytes: e.meter.plain.Load(), WireBytes: e.meter.wire.Load(), Refused: e.meter.refused.Load()}
+	if at := e.meter.progress.Load(); at != nil {
+		s.LastProgress = *at
+	}
 	s.Read, s.Acknowledged, s.Rejected, s.Unconfirmed, s.Skipped = live.Read, live.Acknowledged, live.Rejected, live.Unconfirmed, live.Skipped
 	s.Pending = s.Read - s.Acknowledged - s.Rejected - s.Unconfirmed - s.Skipped
 	s.Resent, s.InFlight, s.Total = live.Resent, live.InFlight, total
@@ -285,22 +285,10 @@ func (e *Engine) Stats(total int64) event.Stats {
 	return s
 }
 
-// meter counts requests and records that were not taken, in an otherwise empty [event.Stats].
+// meter counts requests, their bytes, and records that were not taken.
 type meter struct {
-	mu    sync.Mutex
-	count event.Stats
-}
-
-func (m *meter) change(f func(*event.Stats)) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	f(&m.count)
-}
-
-func (m *meter) read() event.Stats {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.count
+	requests, plain, wire, refused atomic.Int64
+	progress                       atomic.Pointer[time.Time] // when events were accepted last
 }
 
 // ReceiptOf returns the receipt of a state.

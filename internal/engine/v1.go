@@ -23,13 +23,10 @@ const V1Path = "/i/v1/analytics/events"
 // v1 sends events to capture v1, which answers with the fate of each event.
 type v1 struct{ who Client }
 
-func (v1) Name() event.Protocol         { return event.ProtocolV1 }
-func (v1) Encoding(asked string) string { return asked }
-func (v1) Path() string                 { return V1Path }
-
-// MaxBytes is the size of an answer about this many events. The service's own answers have about 60
-// bytes for each event, and 150 with details.
-func (v1) MaxBytes(events int) int64 { return 64<<10 + 512*int64(events) }
+// The service's own answers have about 60 bytes for each event, and 150 with details.
+func (v1) terms() terms {
+	return terms{name: event.ProtocolV1, path: V1Path, answerBytes: 512}
+}
 
 func (v1) Around(begun time.Time) (prefix, suffix []byte) {
 	prefix = begun.UTC().AppendFormat([]byte(`{"created_at":"`), "2006-01-02T15:04:05.000Z")
