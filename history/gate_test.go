@@ -96,7 +96,7 @@ func TestAllFaultsAreListed(t *testing.T) {
 	})
 	bad.Position = event.Position{Offset: 7}
 	var ev engine.Event
-	ev.Fill(&bad)
+	ev.Show(&bad)
 	_, refusal := newDryRun("golden", wire.Rules{Protocol: event.ProtocolBatch, Now: time.Now}, maphash.MakeSeed()).Next(&ev)
 	require.NotNil(t, refusal)
 	assert.Equal(t, event.ReasonDropped, refusal.Reason)
@@ -246,7 +246,7 @@ func TestNotesOfAWrappedSource(t *testing.T) {
 	require.NotNil(t, ev.Noted)
 	var changed event.Event
 	ev.Public(&changed).RawProperties = json.RawMessage(`{"distinct_id":"bob"}`)
-	ev.Fill(&changed)
+	ev.Show(&changed)
 	_, refusal := events.Next(&ev)
 	require.NotNil(t, refusal)
 	assert.Equal(t, event.ReasonTwoDistinctIDs, refusal.Reason)

@@ -68,7 +68,7 @@ func taken(ctx context.Context, source Source, after event.Position) iter.Seq2[*
 		var given event.Event
 		var err error
 		for given, err = range source.Events(ctx, after) {
-			if ev.Fill(&given); !yield(&ev, err) {
+			if ev.Show(&given); !yield(&ev, err) {
 				return
 			}
 		}

@@ -27,7 +27,7 @@ type Event struct {
 
 	IsBad bool // the record made no event
 
-	given *event.Event // that it was filled with; nil: it is a line of our own files
+	given *event.Event // see Show; nil: it is a line of our own files
 
 	// Set by Engine.prepare.
 	form
@@ -43,10 +43,16 @@ type form struct {
 	content uint64        // of an event of a Capture without one
 }
 
-// Fill sets the event to one of a source or of a caller.
+// Show sets the event to one of a source, which Public returns.
+func (ev *Event) Show(given *event.Event) {
+	ev.Fill(given)
+	ev.given = given
+}
+
+// Fill sets the event to one of a caller. It does not keep the pointer, so that the caller's events stay on its stack.
 func (ev *Event) Fill(given *event.Event) {
 	known := given.Inside(inside.Key{})
-	*ev = Event{Provenance: known.Provenance, Fields: wire.FieldsOf(given), Position: given.Position, Origin: given.Origin, given: given}
+	*ev = Event{Provenance: known.Provenance, Fields: wire.FieldsOf(given), Position: given.Position, Origin: given.Origin}
 	if known.Bad != nil {
 		ev.IsBad, ev.Record = true, known.Bad.Raw
 		if ev.Skip, _ = given.Skipped(); ev.Skip == "" {
@@ -63,7 +69,7 @@ func (ev *Event) SetBad(line []byte, err error) {
 	ev.Record = line
 }
 
-// Public returns the event as code of a user sees it: the one that it was filled with, or else into.
+// Public returns the event as code of a user sees it: the one that it was given to Show, or else into.
 func (ev *Event) Public(into *event.Event) *event.Event {
 	if ev.given != nil {
 		return ev.given
