@@ -5,6 +5,7 @@ import (
 	"context"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/google/uuid"
@@ -20,6 +21,7 @@ type negotiation struct {
 	config Config
 
 	decided  chan struct{} // closed when the endpoint is known
+	isKnown  atomic.Bool   // it is closed; asked several times for each event
 	endpoint Endpoint      // set with the next ones; nil until decided
 	terms    terms
 	encoding string     // of bodies
@@ -39,14 +41,7 @@ func newNegotiation(c Config) *negotiation {
 	return n
 }
 
-func (n *negotiation) isDecided() bool {
-	select {
-	case <-n.decided:
-		return true
-	default:
-		return false
-	}
-}
+func (n *negotiation) isDecided() bool { return n.isKnown.Load() }
 
 func (n *negotiation) decide(how Endpoint) {
 	n.endpoint, n.terms, n.encoders = how, how.terms(), &n.v1
@@ -54,6 +49,7 @@ func (n *negotiation) decide(how Endpoint) {
 	if n.terms.name == event.ProtocolBatch {
 		n.encoders = &n.batch
 	}
+	n.isKnown.Store(true)
 	close(n.decided)
 }
 
