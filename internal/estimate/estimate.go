@@ -83,6 +83,15 @@ func (m *Marks[W]) Add(mark uint64, word W) (first W, known, kept bool) {
 	return word, false, true
 }
 
+// All yields all marks.
+func (m *Marks[W]) All(yield func(mark uint64) bool) {
+	for i := range m.slots {
+		if mark := m.slots[i].mark(); mark != 0 && !yield(mark) {
+			return
+		}
+	}
+}
+
 // Clear forgets all marks and keeps their room.
 func (m *Marks[W]) Clear() {
 	clear(m.slots)

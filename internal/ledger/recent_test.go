@@ -24,12 +24,23 @@ func TestRecent(t *testing.T) {
 	}
 	assert.Equal(t, [2]bool{true, false}, add(one, 0xb_0001))
 	assert.Equal(t, [2]bool{false, true}, add(one, 0xa_0002))
+	numbered := func(kind byte, i int) [16]byte {
+		return [16]byte{0: kind, 4: byte(i >> 16), 5: byte(i >> 8), 6: byte(i)}
+	}
 	for i := range maxRecent {
-		add([16]byte{0: 1, 4: byte(i >> 16), 5: byte(i >> 8), 6: byte(i)}, 1)
+		add(numbered(1, i), 1)
+	}
+	for i := range maxRecent { // most are of the generation before
+		if _, known := r.Find(numbered(1, i)); !known {
+			t.Fatalf("%d is forgotten", i)
+		}
+		if _, known := r.Find(numbered(3, i)); known {
+			t.Fatalf("%d was never seen", i)
+		}
 	}
 	assert.Equal(t, [2]bool{true, false}, add(one, 0xb_0001), "of the generation before")
 	for i := range 2 * maxRecent {
-		add([16]byte{0: 2, 4: byte(i >> 16), 5: byte(i >> 8), 6: byte(i)}, 1)
+		add(numbered(2, i), 1)
 	}
 	assert.Equal(t, [2]bool{}, add(one, 0xb_0001), "forgotten")
 }

@@ -89,21 +89,46 @@ func (w Word) Compare(was Word) (isConflict, isReuse bool) {
 	return isConflict, !isConflict && was != w
 }
 
-// MarkOf returns the mark of a uuid for [estimate.Marks].
+const mixFactor = 0x9E3779B97F4A7C15
+
+// MarkOf returns the mark of a uuid for [estimate.Marks], which is not zero.
 func MarkOf(id [16]byte) uint64 {
-	const mixFactor = 0x9E3779B97F4A7C15
-	return binary.BigEndian.Uint64(id[:8])*mixFactor ^ binary.BigEndian.Uint64(id[8:])
+	return max(binary.BigEndian.Uint64(id[:8])*mixFactor^binary.BigEndian.Uint64(id[8:]), 1)
 }
 
 // Recent remembers the last maxRecent to 2*maxRecent uuids, each with the word of its first event.
-type Recent[W any] struct{ now, before estimate.Marks[W] }
+type Recent[W any] struct {
+	now, before estimate.Marks[W]
+	sieve       []uint64 // has a bit of each mark in before; nil: that is empty
+}
 
-const maxRecent = 100_000
+const (
+	maxRecent = 100_000
+	sieveBits = 1 << 20 // of which a tenth is set
+)
+
+// bit returns the place of a mark's bit in the sieve.
+func bit(mark uint64) (word int, mask uint64) {
+	at := mark * mixFactor >> 32 % sieveBits
+	return int(at / 64), 1 << (at % 64)
+}
+
+// earlier returns the word of a uuid among those before. The sieve fits the processor's caches and the marks do not, so
+// that most new uuids need no search.
+func (r *Recent[W]) earlier(mark uint64) (word W, known bool) {
+	if r.sieve == nil {
+		return word, false
+	}
+	if i, mask := bit(mark); r.sieve[i]&mask == 0 {
+		return word, false
+	}
+	return r.before.Word(mark)
+}
 
 // Find returns the word of the first event with a uuid.
 func (r *Recent[W]) Find(id [16]byte) (word W, known bool) {
 	mark := MarkOf(id)
-	if word, known = r.before.Word(mark); known {
+	if word, known = r.earlier(mark); known {
 		return word, true
 	}
 	return r.now.Word(mark)
@@ -112,19 +137,32 @@ func (r *Recent[W]) Find(id [16]byte) (word W, known bool) {
 // First returns the word of the first event with a uuid, or notes the word of this event.
 func (r *Recent[W]) First(id [16]byte, word W) W {
 	mark := MarkOf(id)
-	if was, known := r.before.Word(mark); known {
+	if was, known := r.earlier(mark); known {
 		return was
 	}
 	r.now.Most = maxRecent
 	was, known, kept := r.now.Add(mark, word)
 	if !kept {
-		r.before, r.now = r.now, r.before
-		r.now.Clear()
-		r.now.Most = maxRecent
+		r.next()
 		r.now.Add(mark, word)
 	}
 	if known {
 		return was
 	}
 	return word
+}
+
+// next makes the present marks those before.
+func (r *Recent[W]) next() {
+	r.before, r.now = r.now, r.before
+	r.now.Clear()
+	r.now.Most = maxRecent
+	if r.sieve == nil {
+		r.sieve = make([]uint64, sieveBits/64)
+	}
+	clear(r.sieve)
+	for mark := range r.before.All {
+		i, mask := bit(mark)
+		r.sieve[i] |= mask
+	}
 }
