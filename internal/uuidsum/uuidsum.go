@@ -108,9 +108,33 @@ func City(s []byte) (hash uint64, ok bool) {
 
 // hashOf is ClickHouse's cityHash64(toString(id)).
 func hashOf(id uuid.UUID) uint64 {
-	var text [36]byte
-	raw, _ := id.MarshalText()
-	copy(text[:], raw)
+	text := Text(id)
 	hash, _ := City(text[:])
 	return hash
+}
+
+// Text returns the text of a uuid, eight digits at a time: it is written and hashed for each event.
+func Text(id [16]byte) (text [36]byte) {
+	var digits [32]byte
+	for i := range 4 {
+		binary.LittleEndian.PutUint64(digits[8*i:], hexDigits(binary.LittleEndian.Uint32(id[4*i:])))
+	}
+	copy(text[0:], digits[:8])
+	copy(text[9:], digits[8:12])
+	copy(text[14:], digits[12:16])
+	copy(text[19:], digits[16:20])
+	copy(text[24:], digits[20:])
+	text[8], text[13], text[18], text[23] = '-', '-', '-', '-'
+	return text
+}
+
+// hexDigits returns the eight hexadecimal digits of four bytes, the first of each in the lowest byte.
+func hexDigits(of uint32) uint64 {
+	const each = 0x0101010101010101
+	x := uint64(of)
+	x = (x | x<<16) & 0x0000ffff0000ffff
+	x = (x | x<<8) & 0x00ff00ff00ff00ff
+	x = (x>>4 | x<<8) & (each * 0x0f)
+	letters := (x + each*6) >> 4 & each // 1 in each byte above 9
+	return x + each*'0' + letters*('a'-'0'-10)
 }

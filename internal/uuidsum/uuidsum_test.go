@@ -33,6 +33,19 @@ func TestSum(t *testing.T) {
 	assert.True(t, older.IsSame(wrapped))
 }
 
+// The text of a uuid is that of package uuid, for each byte at each place.
+func TestTextOfUUID(t *testing.T) {
+	t.Parallel()
+	for i := range 16 {
+		for b := range 256 {
+			id := uuid.UUID{0x01, 0x23, 0x45, 0x67, 0x89, 0xab, 0xcd, 0xef, 0xff, 0xf0, 0x0f, 0x9a, 0xa9, 0x00, 0x5c, 0xc5}
+			id[i] = byte(b)
+			text := Text(id)
+			require.Equal(t, id.String(), string(text[:]))
+		}
+	}
+}
+
 func TestText(t *testing.T) {
 	t.Parallel()
 	for _, s := range []Sum{{}, {2, math.MaxUint64, 17, 0, 0}, {2, math.MaxUint64, 17, math.MaxUint64, 2}} {

@@ -2,7 +2,6 @@ package wire
 
 import (
 	"bytes"
-	"encoding/hex"
 	"errors"
 	"hash/maphash"
 	"strconv"
@@ -11,6 +10,7 @@ import (
 
 	"github.com/hogapi/hogapi/event"
 	"github.com/hogapi/hogapi/internal/jsonb"
+	"github.com/hogapi/hogapi/internal/uuidsum"
 )
 
 // The encoded event begins with the uuid, so that it can be filled in later.
@@ -248,14 +248,8 @@ func (e *Encoder) appendStamps(b []byte) []byte {
 func ID(wire []byte) []byte { return wire[uuidOffset : uuidOffset+uuidLength] }
 
 func putUUID(wire []byte, id uuid.UUID) {
-	text := wire[uuidOffset : uuidOffset+uuidLength]
-	var digits [2 * len(id)]byte
-	hex.Encode(digits[:], id[:])
-	copy(text[0:8], digits[0:8])
-	copy(text[9:13], digits[8:12])
-	copy(text[14:18], digits[12:16])
-	copy(text[19:23], digits[16:20])
-	copy(text[24:36], digits[20:32])
+	text := uuidsum.Text(id)
+	copy(wire[uuidOffset:], text[:])
 }
 
 // jsonRefusal converts a JSON fault to a refusal.
