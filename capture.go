@@ -122,9 +122,6 @@ func (c captureClient) Key() string { return c.projectKey() }
 // SDK names this package and its version.
 func (c captureClient) SDK() string { return outgoing.Library + "/" + outgoing.Version() }
 
-// Now returns the time by the client's clock.
-func (c captureClient) Now() time.Time { return c.now() }
-
 // Post makes one request to the capture origin, which has no prefix and takes the project API key. The
 // lanes decide about retries.
 func (c captureClient) Post(ctx context.Context, r engine.Request) httptry.Try {
@@ -157,14 +154,14 @@ var captureOps = [...]Op{engine.Events: ops.Capture, engine.Question: ops.Protoc
 // Saved calls the hook of checkpoints.
 func (c captureClient) Saved(position Position, took time.Duration) {
 	if c.hooks.OnCheckpoint != nil {
-		c.hook(context.Background(), func() { c.hooks.OnCheckpoint(CheckpointInfo{Position: position, Duration: took}) })
+		c.Hook(context.Background(), func() { c.hooks.OnCheckpoint(CheckpointInfo{Position: position, Duration: took}) })
 	}
 }
 
 // Settled calls CaptureOptions.OnSettled.
 func (c captureClient) Settled(ctx context.Context, position Position) {
 	if c.onSettled != nil {
-		c.hook(ctx, func() { c.onSettled(ctx, position) })
+		c.Hook(ctx, func() { c.onSettled(ctx, position) })
 	}
 }
 
@@ -184,7 +181,7 @@ func (c captureClient) Tried(path string, t delivery.Try) {
 	if c.hooks.OnBatch == nil {
 		return
 	}
-	c.hook(ctx, func() {
+	c.Hook(ctx, func() {
 		c.hooks.OnBatch(BatchInfo{
 			Lane: t.Lane, Events: t.Items, Bytes: t.Plain, WireBytes: t.Wire, StatusCode: status, Try: t.Number, Err: failure, Duration: took,
 		})
@@ -200,5 +197,5 @@ type guardedHandler struct {
 
 // Reject implements engine.Handler.
 func (h guardedHandler) Reject(ctx context.Context, r Reject) error {
-	return h.guard(func() error { return h.handler.Reject(ctx, r) })
+	return h.Guard(func() error { return h.handler.Reject(ctx, r) })
 }

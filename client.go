@@ -163,8 +163,11 @@ func (c *core) log(ctx context.Context, level slog.Level, text string, info Call
 	c.logger.LogAttrs(ctx, level, text, attrs...)
 }
 
-// hook runs a user's function. A panic in it is caught and logged.
-func (c *core) hook(ctx context.Context, f func()) {
+// Now returns the time by the client's clock.
+func (c *core) Now() time.Time { return c.now() }
+
+// Hook runs a user's function. A panic in it is caught and logged.
+func (c *core) Hook(ctx context.Context, f func()) {
 	defer func() {
 		if r := recover(); r != nil {
 			c.logger.ErrorContext(ctx, "hogapi: a hook panicked", "panic", fmt.Sprintf("%T", r))
@@ -180,8 +183,8 @@ func (c *config) panicked(who string, value any) error {
 	return err
 }
 
-// guard runs a user's function and returns its panic as an error.
-func (c *core) guard(f func() error) (err error) {
+// Guard runs a user's function and returns its panic as an error.
+func (c *core) Guard(f func() error) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			c.logger.Error("hogapi: a function of the caller panicked", "stack", string(debug.Stack()))
@@ -211,7 +214,7 @@ func init() {
 		if c == nil || c.core == nil {
 			return nil, outgoing.Refuse("client", "", "a client of NewClient")
 		}
-		return door{c}, nil
+		return door{c.core, c}, nil
 	}
 	bridge.Rules = func(op Op, gate any, p Protocol, now func() time.Time) (wire.Rules, error) {
 		o := gate.(GateOptions)

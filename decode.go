@@ -167,7 +167,7 @@ func (x *exchange) tried(ctx context.Context, t *httptry.Try) {
 // observe reports a try, with the retry that follows, or the end of a call to the logger and the hook.
 func (c *core) observe(ctx context.Context, r CallRecord) {
 	if c.hooks.OnCall != nil {
-		defer c.hook(ctx, func() { c.hooks.OnCall(ctx, r) })
+		defer c.Hook(ctx, func() { c.hooks.OnCall(ctx, r) })
 	}
 	isLogged := c.logger.Enabled(ctx, slog.LevelDebug) || c.logger.Enabled(ctx, slog.LevelWarn)
 	if !isLogged || r.Ended && r.Err == nil {

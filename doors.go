@@ -25,15 +25,13 @@ import (
 )
 
 // door is a client for a package that needs more than its exported methods: see internal/bridge.
-type door struct{ c *Client }
+type door struct {
+	*core
 
-func (d door) Now() time.Time { return d.c.core.now() }
+	c *Client
+}
 
 func (d door) Asker(name string) *queries.Asker { return d.c.asker(name) }
-
-func (d door) Hook(ctx context.Context, f func()) { d.c.core.hook(ctx, f) }
-
-func (d door) Guard(f func() error) error { return d.c.core.guard(f) }
 
 func (d door) ImportConfig(op Op, options any) (engine.Config, error) {
 	return options.(CaptureOptions).resolve(op, d.c)
@@ -42,7 +40,7 @@ func (d door) ImportConfig(op Op, options any) (engine.Config, error) {
 // ImportTarget returns a digest of the project's key and of the host name that an import sends to. The port is
 // not part of it: that of a proxy on this machine may change.
 func (d door) ImportTarget() string {
-	c := d.c.core
+	c := d.core
 	if c.capture == nil || c.projectKey == nil {
 		return "" // it is refused later
 	}

@@ -55,31 +55,18 @@ func CheckpointFile(path string) Checkpointer {
 	return fileCheckpoint{statefile.NewCheckpoint(durable.OS{}, path)}
 }
 
-type fileCheckpoint struct{ file *statefile.Checkpoint }
+type fileCheckpoint struct{ *statefile.Checkpoint }
 
-func (c fileCheckpoint) Open(context.Context) ([]byte, error) {
-	state, err := c.file.Open()
+func (c fileCheckpoint) Open(ctx context.Context) ([]byte, error) {
+	state, err := c.Checkpoint.Open(ctx)
 	return state, bridge.FileError(err)
 }
-
-func (c fileCheckpoint) Save(_ context.Context, state []byte) error { return c.file.Save(state) }
-
-func (c fileCheckpoint) Close() error { return c.file.Close() }
 
 // importFiles are the checkpoint and the reject file of one run.
 type importFiles struct {
 	engine.Files
 
 	isMapped bool // a mapping makes the events
-}
-
-func newImportFiles(o Options, source Source, client bridge.Client) *importFiles {
-	f := &importFiles{Files: engine.Files{Of: engine.Of{Import: o.ID, Target: client.ImportTarget(), Source: source.Name(), Sources: sourceFiles{source}}}}
-	_, f.isMapped = unwrap[mapSource](source)
-	if o.Checkpoint != nil {
-		f.Checkpoint = guarded{o.Checkpoint, client}
-	}
-	return f
 }
 
 // sourceFiles are the files of a source: see [engine.Sources].
@@ -110,13 +97,18 @@ func (g guarded) Save(ctx context.Context, state []byte) error {
 	return g.client.Guard(func() error { return g.Checkpointer.Save(ctx, state) })
 }
 
-// openCheckpoint opens the checkpoint and reads the state that earlier runs have saved.
-func (f *importFiles) openCheckpoint(ctx context.Context) (*engine.Saved, error) {
-	resumed, err := f.Open(ctx)
-	if _, unfit := errors.AsType[*ops.InputError](err); unfit {
-		return nil, errors.Join(bridge.FileError(err), f.Checkpoint.Close())
+// openCheckpoint opens the checkpoint of a run, and reads the state that earlier runs have saved.
+func openCheckpoint(ctx context.Context, o Options, source Source, client bridge.Client) (f *importFiles, resumed *engine.Saved, err error) {
+	f = &importFiles{Files: engine.Files{Of: engine.Of{Import: o.ID, Target: client.ImportTarget(), Source: source.Name(), Sources: sourceFiles{source}}}}
+	_, f.isMapped = unwrap[mapSource](source)
+	if o.Checkpoint != nil {
+		f.Checkpoint = guarded{o.Checkpoint, client}
 	}
-	return resumed, fileError(event.StopCheckpoint, "the checkpoint cannot be opened", err)
+	resumed, err = f.Open(ctx)
+	if _, unfit := errors.AsType[*ops.InputError](err); unfit {
+		return nil, nil, errors.Join(bridge.FileError(err), f.Checkpoint.Close())
+	}
+	return f, resumed, fileError(event.StopCheckpoint, "the checkpoint cannot be opened", err)
 }
 
 // openRejects opens the handler if it is a reject file, which then takes the rejects as they are.
@@ -163,7 +155,7 @@ func fileError(reason event.StopReason, what string, err error) error {
 func (o Options) checkFiles(source Source) error {
 	var state, rejects []string
 	if c, ok := o.Checkpoint.(fileCheckpoint); ok {
-		state = c.file.Files()
+		state = c.Files()
 	}
 	if r, ok := o.Rejects.(hasRejectFile); ok {
 		rejects = r.RejectFile().Files()

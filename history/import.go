@@ -115,13 +115,13 @@ func openImport(ctx context.Context, client bridge.Client, source Source, o Opti
 	if err := o.check(source); err != nil {
 		return nil, before, err
 	}
-	files, limits := newImportFiles(o, source, client), o.rejectLimits()
-	failed := func(err error) (*importRun, event.Receipt, error) {
-		return nil, before, errors.Join(err, files.close())
-	}
-	resumed, err := files.openCheckpoint(ctx)
+	files, resumed, err := openCheckpoint(ctx, o, source, client)
 	if err != nil {
 		return nil, before, err
+	}
+	limits := o.rejectLimits()
+	failed := func(err error) (*importRun, event.Receipt, error) {
+		return nil, before, errors.Join(err, files.close())
 	}
 	if o.Delivery.Protocol, err = continues(resumed, o.Delivery.Protocol); err != nil {
 		return failed(err)

@@ -171,7 +171,8 @@ func (l *Ledger) Acknowledge(seqs []uint64, at time.Time) {
 	}
 	l.acknowledged += int64(len(seqs))
 	l.books.totals.LastAcknowledged = at.UTC()
-	l.settle(len(seqs))
+	l.pending -= len(seqs)
+	l.settled += len(seqs)
 	l.accepted = true
 }
 
@@ -193,7 +194,8 @@ func (l *Ledger) markRejected(seq uint64, to state, d detail) {
 	e := l.window.at(seq)
 	e.state, e.sent = to, true
 	l.details[seq] = d
-	l.settle(1)
+	l.pending--
+	l.settled++
 }
 
 // Find returns the position and the uuid of an event that is not settled yet.
@@ -202,11 +204,6 @@ func (l *Ledger) Find(seq uint64) (position event.Position, id [16]byte) {
 	defer l.mu.Unlock()
 	e := l.window.at(seq)
 	return e.position, e.id
-}
-
-func (l *Ledger) settle(n int) {
-	l.pending -= n
-	l.settled += n
 }
 
 // Front returns how many events at the front can be committed, and the numbers of the rejected ones, counted from the front. It

@@ -20,7 +20,11 @@ type window struct {
 // push appends v and returns its sequence number.
 func (w *window) push(v entry) uint64 {
 	if w.len() == len(w.ring) {
-		w.grow()
+		old := *w
+		w.ring = make([]entry, max(64, 2*len(old.ring)))
+		for seq := old.first; seq < old.next; seq++ {
+			*w.at(seq) = *old.at(seq)
+		}
 	}
 	seq := w.next
 	w.next++
@@ -40,14 +44,6 @@ func (w *window) pop() entry {
 }
 
 func (w *window) len() int { return int(w.next - w.first) }
-
-func (w *window) grow() {
-	old := *w
-	w.ring = make([]entry, max(64, 2*len(old.ring)))
-	for seq := old.first; seq < old.next; seq++ {
-		*w.at(seq) = *old.at(seq)
-	}
-}
 
 // entry is an event between its admission and its commit.
 type entry struct {

@@ -228,7 +228,7 @@ func (s *Files) readFile(ctx context.Context, i int, after position, w Walk, beg
 		}
 	}
 	s.opened.Store(name, f.Info())
-	if w.IsTrial && !f.disk.isRegular() {
+	if w.IsTrial && !f.disk.begun.Mode().IsRegular() {
 		s.drained.Store(path, true)
 	}
 	if f.archive != nil {

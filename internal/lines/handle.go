@@ -68,7 +68,7 @@ func (h *handle) begin() (err error) {
 	if h.begun.IsDir() {
 		return errors.New("this is a folder: name its files")
 	}
-	if h.isRegular() { // peeking into a pipe would consume it
+	if h.begun.Mode().IsRegular() { // peeking into a pipe would consume it
 		h.at, _ = h.file.(io.ReaderAt)
 	}
 	if h.at != nil {
@@ -84,8 +84,6 @@ func (h *handle) close() {
 	h.forget()
 	h.shut()
 }
-
-func (h *handle) isRegular() bool { return h.begun.Mode().IsRegular() }
 
 // from returns the file from an offset on. A file without random access continues at its current
 // position.

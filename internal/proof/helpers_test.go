@@ -27,7 +27,6 @@ import (
 	"github.com/hogapi/hogapi/hogapitest"
 	"github.com/hogapi/hogapi/internal/durable"
 	"github.com/hogapi/hogapi/internal/engine"
-	"github.com/hogapi/hogapi/internal/statefile"
 	"github.com/hogapi/hogapi/internal/testevents"
 )
 
@@ -282,16 +281,6 @@ func serve(t *testing.T, h http.Handler) string {
 	t.Cleanup(server.Close)
 	return server.URL
 }
-
-func checkpointOn(disk durable.FS, path string) history.Checkpointer {
-	return diskCheckpoint{statefile.NewCheckpoint(disk, path)}
-}
-
-type diskCheckpoint struct{ file *statefile.Checkpoint }
-
-func (c diskCheckpoint) Open(context.Context) ([]byte, error)       { return c.file.Open() }
-func (c diskCheckpoint) Save(_ context.Context, state []byte) error { return c.file.Save(state) }
-func (c diskCheckpoint) Close() error                               { return c.file.Close() }
 
 func rejectsOn(disk durable.FS, path string) hogapi.RejectHandler {
 	return diskRejects{engine.NewRejects(disk, path)}

@@ -23,6 +23,7 @@ import (
 	"github.com/hogapi/hogapi/hogapitest"
 	"github.com/hogapi/hogapi/internal/durable"
 	"github.com/hogapi/hogapi/internal/durable/simdisk"
+	"github.com/hogapi/hogapi/internal/statefile"
 	"github.com/hogapi/hogapi/internal/testevents"
 	"github.com/hogapi/hogapi/ops"
 )
@@ -130,7 +131,7 @@ func (w *importWorld) run(p importPlan) {
 	defer cancel()
 	receipt, err := history.Import(ctx, w.client, w.source(p, cancel), &history.Options{
 		ID: modelID, MaxRejectShare: -1, Rate: p.rate, Delivery: p.delivery,
-		Checkpoint: &modelCheckpoint{checkpointOn(w.disk, "d/checkpoint"), w}, Rejects: rejectsOn(w.disk, "d/rejects"),
+		Checkpoint: &modelCheckpoint{statefile.NewCheckpoint(w.disk, "d/checkpoint"), w}, Rejects: rejectsOn(w.disk, "d/rejects"),
 	})
 	w.look()
 	require.LessOrEqual(t, len(w.again), w.window, "sent again")

@@ -19,6 +19,7 @@ import (
 	"github.com/hogapi/hogapi/hogapitest"
 	"github.com/hogapi/hogapi/internal/durable"
 	"github.com/hogapi/hogapi/internal/durable/simdisk"
+	"github.com/hogapi/hogapi/internal/statefile"
 	"github.com/hogapi/hogapi/internal/testevents"
 )
 
@@ -154,7 +155,7 @@ func (b *powerBench) newRun(t *testing.T) *powerRun {
 func (r *powerRun) start(t *testing.T) (hogapi.Receipt, error) {
 	t.Helper()
 	return history.Import(t.Context(), r.client, history.JSONLines(r.path), &history.Options{
-		ID: "power", MaxRejectShare: -1, Rate: hogapi.RateUnlimited, Checkpoint: checkpointOn(r.disk, "d/ckpt"), Rejects: rejectsOn(r.disk, "elsewhere/rejects"),
+		ID: "power", MaxRejectShare: -1, Rate: hogapi.RateUnlimited, Checkpoint: statefile.NewCheckpoint(r.disk, "d/ckpt"), Rejects: rejectsOn(r.disk, "elsewhere/rejects"),
 		Gate: hogapi.GateOptions{MinAge: -1}, Delivery: hogapi.DeliveryOptions{Compression: hogapi.CompressionNone, Tuning: hogapi.Tuning{MaxBatchEvents: 4, Lanes: 2, MaxInFlight: powerWindow}},
 	})
 }

@@ -20,7 +20,7 @@ import (
 func opened(t *testing.T, disk durable.FS, path string) (c *statefile.Checkpoint, state string) {
 	t.Helper()
 	c = statefile.NewCheckpoint(disk, path)
-	raw, err := c.Open()
+	raw, err := c.Open(t.Context())
 	require.NoError(t, err)
 	return c, string(raw)
 }
@@ -37,15 +37,15 @@ func TestCheckpointByALink(t *testing.T) {
 		c, state := opened(t, durable.OS{}, name)
 		assert.Equal(t, strings.Repeat("x", i), state)
 		for _, other := range names {
-			_, err := statefile.NewCheckpoint(durable.OS{}, other).Open()
+			_, err := statefile.NewCheckpoint(durable.OS{}, other).Open(t.Context())
 			require.ErrorIs(t, err, durable.ErrLocked)
 		}
-		require.NoError(t, c.Save([]byte(strings.Repeat("x", i+1))))
+		require.NoError(t, c.Save(t.Context(), []byte(strings.Repeat("x", i+1))))
 		require.NoError(t, c.Close())
 	}
 	loop := filepath.Join(folder, "loop")
 	require.NoError(t, os.Symlink(loop, loop))
-	_, err := statefile.NewCheckpoint(durable.OS{}, loop).Open()
+	_, err := statefile.NewCheckpoint(durable.OS{}, loop).Open(t.Context())
 	require.ErrorAs(t, err, new(*ops.InputError))
 }
 
@@ -53,14 +53,14 @@ func TestCheckpointRefusesWhatItDidNotWrite(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "import.ckpt")
 	c, _ := opened(t, durable.OS{}, path)
-	require.NoError(t, c.Save([]byte(`{"place":"somewhere"}`)))
+	require.NoError(t, c.Save(t.Context(), []byte(`{"place":"somewhere"}`)))
 	require.NoError(t, c.Close())
 	good, err := os.ReadFile(path)
 	require.NoError(t, err)
 
 	refused := func(content []byte) {
 		require.NoError(t, os.WriteFile(path, content, 0o600))
-		_, err := c.Open()
+		_, err := c.Open(t.Context())
 		require.ErrorAs(t, err, new(*ops.InputError))
 		require.ErrorContains(t, err, "torn, empty or changed")
 	}
@@ -73,14 +73,14 @@ func TestCheckpointRefusesWhatItDidNotWrite(t *testing.T) {
 	refused(append(append([]byte{}, good...), '\n'))
 	refused(make([]byte, len(good)))
 	require.NoError(t, os.WriteFile(path, good, 0o600))
-	state, err := c.Open()
+	state, err := c.Open(t.Context())
 	require.NoError(t, err, "a refusal gives the lock back")
 	assert.JSONEq(t, `{"place":"somewhere"}`, string(state))
 	require.NoError(t, c.Close())
 
-	_, err = statefile.NewCheckpoint(durable.OS{}, filepath.Dir(path)).Open()
+	_, err = statefile.NewCheckpoint(durable.OS{}, filepath.Dir(path)).Open(t.Context())
 	require.ErrorContains(t, err, "not a regular file")
-	_, err = statefile.NewCheckpoint(durable.OS{}, "").Open()
+	_, err = statefile.NewCheckpoint(durable.OS{}, "").Open(t.Context())
 	require.ErrorAs(t, err, new(*ops.InputError))
 }
 
@@ -93,13 +93,13 @@ func TestCheckpointSavesNothingAfterAFailure(t *testing.T) {
 	for n := 1; n < 20; n++ {
 		d := new(simdisk.Disk)
 		c, _ := opened(t, d, "folder/ckpt")
-		require.NoError(t, c.Save([]byte("old")))
+		require.NoError(t, c.Save(t.Context(), []byte("old")))
 		d.FailAt(n, broken)
-		if err := c.Save([]byte("new")); err == nil {
+		if err := c.Save(t.Context(), []byte("new")); err == nil {
 			break
 		}
 		saves++
-		require.ErrorIs(t, c.Save([]byte("newer")), broken)
+		require.ErrorIs(t, c.Save(t.Context(), []byte("newer")), broken)
 		_, state := opened(t, d.Crashed(uint64(n)), "folder/ckpt")
 		assert.Contains(t, []string{"old", "new"}, state)
 	}
@@ -115,11 +115,11 @@ func FuzzCheckpoint(f *testing.F) {
 	f.Fuzz(func(t *testing.T, content []byte) {
 		require.NoError(t, os.WriteFile(path, content, 0o600))
 		c := statefile.NewCheckpoint(durable.OS{}, path)
-		state, err := c.Open()
+		state, err := c.Open(t.Context())
 		if err != nil {
 			return
 		}
-		require.NoError(t, c.Save(state))
+		require.NoError(t, c.Save(t.Context(), state))
 		require.NoError(t, c.Close())
 		saved, err := os.ReadFile(path)
 		require.NoError(t, err)

@@ -43,7 +43,7 @@ func TestFilesThatCannotBeOwned(t *testing.T) {
 	} {
 		path := filepath.Join(t.TempDir(), "file")
 		require.NoError(t, tt.make(path))
-		_, err := statefile.NewCheckpoint(durable.OS{}, path).Open()
+		_, err := statefile.NewCheckpoint(durable.OS{}, path).Open(t.Context())
 		require.ErrorContains(t, err, tt.want, name)
 		require.ErrorContains(t, engine.NewRejects(durable.OS{}, path).Open(), tt.want, name)
 		assert.NoFileExists(t, path+".elsewhere", "nothing is made through a link")
@@ -56,15 +56,15 @@ func TestHardLinkToACheckpoint(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "ckpt")
 	link := path + ".link"
 	owner, _ := opened(t, durable.OS{}, path)
-	require.NoError(t, owner.Save([]byte("{}")))
+	require.NoError(t, owner.Save(t.Context(), []byte("{}")))
 	require.NoError(t, owner.Close())
 	require.NoError(t, os.Link(path, link))
 	for _, name := range []string{path, link} {
-		_, err := statefile.NewCheckpoint(durable.OS{}, name).Open()
+		_, err := statefile.NewCheckpoint(durable.OS{}, name).Open(t.Context())
 		require.ErrorAs(t, err, new(*ops.InputError))
 	}
 	require.NoError(t, os.Remove(link))
-	_, err := owner.Open()
+	_, err := owner.Open(t.Context())
 	require.NoError(t, err)
 	require.NoError(t, owner.Close())
 }
@@ -78,9 +78,9 @@ func TestCheckpointWithoutItsLock(t *testing.T) {
 	} {
 		path := filepath.Join(t.TempDir(), "ckpt")
 		owner, _ := opened(t, durable.OS{}, path)
-		require.NoError(t, owner.Save([]byte("old")))
+		require.NoError(t, owner.Save(t.Context(), []byte("old")))
 		require.NoError(t, lose(path+".lock"))
-		require.ErrorIs(t, owner.Save([]byte("new")), durable.ErrLockLost, name)
+		require.ErrorIs(t, owner.Save(t.Context(), []byte("new")), durable.ErrLockLost, name)
 		second, state := opened(t, durable.OS{}, path)
 		assert.Equal(t, "old", state, "as it was before the lock was lost")
 		require.NoError(t, second.Close())

@@ -4,6 +4,7 @@
 package statefile
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -98,37 +99,28 @@ func NewCheckpoint(fsys durable.FS, path string) *Checkpoint {
 func (c *Checkpoint) Files() []string { return Files(c.fs, c.path) }
 
 // Open makes the caller the owner and returns the state, or nil if nothing was saved yet.
-func (c *Checkpoint) Open() ([]byte, error) {
+func (c *Checkpoint) Open(context.Context) ([]byte, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	file, lock, err := Own(c.fs, c.path, nil)
 	if err != nil {
 		return nil, err
 	}
-	state, err := load(c.fs, file)
-	if err != nil {
-		return nil, errors.Join(err, lock.Close())
-	}
-	c.file, c.lock, c.failed = file, lock, nil
-	return state, nil
-}
-
-func load(fsys durable.FS, file string) ([]byte, error) {
-	content, err := durable.Read(fsys, file)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	state, ok := durable.Unseal(sealOf, content)
-	if !ok {
-		return nil, &ops.InputError{Field: "checkpoint: file", Value: filepath.Base(file),
+	content, err := durable.Read(c.fs, file)
+	isNew := errors.Is(err, fs.ErrNotExist)
+	state, isWhole := durable.Unseal(sealOf, content)
+	switch {
+	case err != nil && !isNew:
+	case !isNew && !isWhole:
+		err = &ops.InputError{Field: "checkpoint: file", Value: filepath.Base(file),
 			Want: "the file as this package saved it; this one is torn, empty or changed. " +
 				"Put a copy back, or move it and the reject file away to import again from the start: events keep their uuids. " +
 				"If it is not a checkpoint at all, name another file"}
+	default:
+		c.file, c.lock, c.failed = file, lock, nil
+		return state, nil
 	}
-	return state, nil
+	return nil, errors.Join(err, lock.Close())
 }
 
 // sealOf names a checkpoint in the first line of its file, which also has the checksum.
@@ -136,7 +128,7 @@ const sealOf = "checkpoint"
 
 // Save replaces the state. After an error it saves nothing any more: a file after a failed sync can look
 // sound, and Save does not build on it.
-func (c *Checkpoint) Save(state []byte) error {
+func (c *Checkpoint) Save(_ context.Context, state []byte) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.lock == nil {
