@@ -81,6 +81,13 @@ func (b *Budget) Hold(bytes int) {
 	b.held.Bytes += bytes
 }
 
+// serve names the sender of the events.
+func (b *Budget) serve(s *Sender) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.sender = s
+}
+
 // Release returns room.
 func (b *Budget) Release(less Held) {
 	b.mu.Lock()

@@ -30,7 +30,7 @@ func TestBudgetWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := NewBudget(Held{1, 100})
 		l := &lane{wake: make(chan struct{}, 1)}
-		b.sender = &Sender{lanes: []*lane{l}}
+		b.serve(&Sender{lanes: []*lane{l}})
 		require.NoError(t, b.Acquire(t.Context(), Held{1, 1}, Held{}))
 		got := make(chan error)
 		go func() { got <- b.Acquire(t.Context(), Held{1, 1}, Held{}) }()

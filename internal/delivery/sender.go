@@ -44,9 +44,7 @@ func New(ctx context.Context, c Config) *Sender {
 	for range cap(s.encoders) {
 		s.encoders <- nil
 	}
-	c.Budget.mu.Lock()
-	c.Budget.sender = s
-	c.Budget.mu.Unlock()
+	c.Budget.serve(s)
 	for _, l := range s.lanes {
 		s.running.Go(l.run)
 	}

@@ -165,6 +165,19 @@ func notify(c chan<- struct{}) {
 }
 
 // isCrowded reports whether settled events that wait for a commit take more than half of the room.
+// SourceEnded says that the source was read to its end.
+func (c *committer) SourceEnded() {
+	c.ledger.End()
+	c.whole.Store(true)
+	c.Signal()
+}
+
+// Close says that the lanes have ended, and waits until everything that can be is committed.
+func (c *committer) Close() {
+	close(c.lanes)
+	<-c.done
+}
+
 func (c *committer) isCrowded() bool { return c.ledger.Settled() > c.room/2 }
 
 func (c *committer) run() {

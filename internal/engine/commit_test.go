@@ -128,12 +128,9 @@ func (b *bench) bad(place int, of event.Reason) {
 }
 
 func (b *bench) end() {
-	b.ledger.End()
-	b.whole.Store(true)
-	b.Signal()
+	b.SourceEnded()
 	b.accepting.end(errors.New("closed"))
-	close(b.lanes)
-	<-b.done
+	b.Close()
 }
 
 func TestTheOrderOfACommit(t *testing.T) {
@@ -329,8 +326,7 @@ func TestWhenAPlaceIsSaved(t *testing.T) {
 				assert.Equal(t, tt.want, b.log)
 				require.ErrorIs(t, b.stopped(), tt.handOver)
 				b.accepting.end(nil)
-				close(b.lanes)
-				<-b.done
+				b.Close()
 				if tt.goods > 0 || tt.limits.Share == 0 {
 					tt.want = append(tt.want, "last save")
 				}

@@ -83,10 +83,7 @@ type Engine struct {
 
 // New starts an Engine. It sends nothing yet.
 func New(c Config) (*Engine, error) {
-	books, err := ledger.New(wire.WarningNames()...), error(nil)
-	if c.Resumed != nil {
-		books, err = ledger.Resume(c.Resumed.State, wire.WarningNames()...)
-	}
+	books, err := c.ledger()
 	if err != nil {
 		return nil, err
 	}
@@ -108,4 +105,13 @@ func New(c Config) (*Engine, error) {
 	})
 	go e.committer.run()
 	return e, nil
+}
+
+// ledger returns the ledger of the previous run, or a new one.
+func (c *Config) ledger() (*ledger.Ledger, error) {
+	names := wire.WarningNames()
+	if c.Resumed == nil {
+		return ledger.New(names...), nil
+	}
+	return ledger.Resume(c.Resumed.State, names...)
 }

@@ -31,9 +31,7 @@ func (e *Engine) Import(ctx context.Context, source Source) (event.Receipt, erro
 		_ = e.canceledBy(ctx)
 	}
 	if readErr == nil { // otherwise the last record may not be whole
-		e.ledger.End()
-		e.committer.whole.Store(true)
-		e.committer.Signal()
+		e.committer.SourceEnded()
 	}
 	e.ending.Do(e.end)
 	receipt, err := e.receipt, e.endErr

@@ -231,8 +231,7 @@ func (e *Engine) end() {
 			e.admission.Unlock()
 		}
 		e.sender.Close()
-		close(e.committer.lanes)
-		<-e.committer.done // everything that can be is committed
+		e.committer.Close()
 		return nil
 	}, func(value any) error { panic(value) })
 	stopped := context.Cause(e.sending.Context)
