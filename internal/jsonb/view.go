@@ -70,6 +70,34 @@ func (v *View) Each(visit func(key, value []byte, isInner bool)) {
 	}
 }
 
+// Object is [Object] for the text, which is not read again: a view has no key twice. It returns false, and calls nothing, if
+// there is no text, or one that may be nested too deeply.
+func (v *View) Object(visit Visitor) bool {
+	if v.IsEmpty() || bytes.Count(v.text, []byte{'{'})+bytes.Count(v.text, []byte{'['}) > MaxDepth {
+		return false
+	}
+	for i := range v.spans {
+		if s := &v.spans[i]; !s.isInner {
+			visit(v.key(s), v.text[s.value:s.end])
+		}
+	}
+	return true
+}
+
+// Has reports whether the object has a member of a name.
+func (v *View) Has(name string) bool {
+	for i := range v.spans {
+		s := &v.spans[i]
+		if size := int(s.keyEnd - s.key); size < len(name) || s.isInner || size > len(name) && s.escapes&inKey == 0 {
+			continue
+		}
+		if string(v.key(s)) == name {
+			return true
+		}
+	}
+	return false
+}
+
 // Within calls visit for the members of an object that is a value of a member. It returns false, and calls nothing, if the
 // value is none, or has a key twice.
 func (v *View) Within(value []byte, visit Visitor) bool {

@@ -1,6 +1,8 @@
 package jsonb
 
 import (
+	"bytes"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -33,6 +35,17 @@ func requireView(t *testing.T, v *View, raw []byte) {
 	}
 	v.Each(func(key, value []byte, isInner bool) { note(&got, isInner)(key, value) })
 	require.Equal(t, want, got)
+	var outer, all []member
+	require.NoError(t, Object(raw, func(key, value []byte) {
+		note(&outer, false)(key, value)
+		require.True(t, v.Has(string(key)))
+	}))
+	require.False(t, v.Has("no member has this name"))
+	if v.Object(note(&all, false)) {
+		require.Equal(t, outer, all)
+	} else {
+		require.Greater(t, bytes.Count(raw, []byte("{"))+bytes.Count(raw, []byte("[")), MaxDepth)
+	}
 	err = Object(raw, func(_, value []byte) {
 		var want, got []member
 		isObject := value[0] == '{' && Object(value, note(&want, true)) == nil
@@ -64,6 +77,12 @@ func TestView(t *testing.T) {
 	require.False(t, v.IsOf([]byte(`{"a":1}`)), "other bytes")
 	require.False(t, (*View)(nil).IsOf(text))
 	require.True(t, (*View)(nil).IsEmpty())
+	require.False(t, (*View)(nil).Object(nil))
+	deep := []byte(`{"a":` + strings.Repeat("[", MaxDepth-1) + strings.Repeat("]", MaxDepth-1) + `,"b":"["}`)
+	var nested View
+	_, err = ObjectInto(&nested, deep, nil, "", nil)
+	require.NoError(t, err)
+	require.False(t, nested.Object(nil), "perhaps too deep where it gets to")
 	var other View
 	v.CopyTo(&other)
 	other.Move(append([]byte(nil), text...))

@@ -16,6 +16,7 @@ import (
 	"github.com/hogapi/hogapi/formats"
 	"github.com/hogapi/hogapi/formats/generic"
 	"github.com/hogapi/hogapi/history"
+	"github.com/hogapi/hogapi/internal/inside"
 )
 
 // openSessions is the file in a state folder with the sessions that were open at the end of the import.
@@ -105,8 +106,13 @@ func sessionsText(c formats.SessionCounts, silence string) string {
 
 // hasSession reports whether an event has a $session_id of any form.
 func hasSession(ev *hogapi.Event) bool {
-	_, isThere := ev.Properties["$session_id"]
-	return isThere || bytes.Contains(ev.RawProperties, []byte(`"$session_id":`))
+	if _, isThere := ev.Properties["$session_id"]; isThere {
+		return true
+	}
+	if view := ev.Inside(inside.Key{}).Parts.PropertiesOf(ev.RawProperties); view != nil {
+		return view.Has("$session_id")
+	}
+	return bytes.Contains(ev.RawProperties, []byte(`"$session_id":`))
 }
 
 // sessionKey is the property with the source's own id of a session, or "".

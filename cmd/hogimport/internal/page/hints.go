@@ -63,6 +63,9 @@ func isRounded(id string) bool {
 
 // hasNUL reports whether JSON has an escaped NUL.
 func hasNUL(raw []byte) bool {
+	if bytes.IndexByte(raw, '\\') < 0 { // most have no escape at all
+		return false
+	}
 	for {
 		at := bytes.Index(raw, []byte(`\u0000`))
 		if at < 0 {
