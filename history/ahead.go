@@ -7,7 +7,6 @@ import (
 
 	"github.com/hogapi/hogapi/event"
 	"github.com/hogapi/hogapi/internal/lines"
-	"github.com/hogapi/hogapi/internal/records"
 )
 
 // batch are records that are converted together, ahead of the one that is yielded.
@@ -44,7 +43,7 @@ func (s *formatSource) ahead(ctx context.Context, w lines.Walk, walk *formatWalk
 	defer stop()
 	for range workers {
 		running.Go(func() {
-			var digests records.Digester
+			digests := digester{isLazy: walk.digests.isLazy}
 			for b := range full {
 				for i := range b.records {
 					r := &b.records[i]

@@ -138,12 +138,19 @@ type formatWalk struct {
 	watch   survey.Watches
 	file    *lines.File // the file that equals counts in
 	equals  records.Equals
-	digests records.Digester
+	digests digester
 	parts   *inside.Parts // of the record before
 }
 
+// digester makes the digests of the records that need one.
+type digester struct {
+	records.Digester
+
+	isLazy bool // for a check that alone sees the events: origins matter only where there is no uuid
+}
+
 func newFormatWalk(ctx context.Context, format Format) *formatWalk {
-	return &formatWalk{format: format, watch: survey.WatchesOf(ctx)}
+	return &formatWalk{format: format, watch: survey.WatchesOf(ctx), digests: digester{isLazy: notesOf(ctx).isDirect}}
 }
 
 // Begin forgets the records that were read before.
@@ -180,7 +187,7 @@ func (w *formatWalk) settle(f *lines.File, m made) ([]event.Event, error) {
 	}
 	w.equals.Pass(m.at)
 	var origin event.Position
-	if !m.isSkipped {
+	if m.hasDigest {
 		origin.Key = m.digest.String()
 		if m.events[0].UUID == uuid.Nil { // else equal records are one event
 			origin.Offset = w.equals.Before(m.digest)
@@ -196,7 +203,7 @@ func (w *formatWalk) settle(f *lines.File, m made) ([]event.Event, error) {
 type made struct {
 	events    []event.Event // or a bad one
 	at        time.Time     // of the first one that has a time
-	isSkipped bool          // all are
+	hasDigest bool          // not all are skipped
 	digest    records.Digest
 	parts     *inside.Parts // to be freed when the next record is read
 
@@ -208,11 +215,11 @@ type made struct {
 }
 
 // made makes the events of a record, whatever records were before.
-func (f Format) made(file *lines.File, l lines.Line, digests *records.Digester) (m made) {
+func (f Format) made(file *lines.File, l lines.Line, digests *digester) (m made) {
 	if f.convert(file, l, &m); m.failed != nil {
 		return m
 	}
-	m.isSkipped = true
+	isSkipped := true
 	for i := range m.events {
 		ev := &m.events[i]
 		from := ev.Inside(inside.Key{})
@@ -222,13 +229,18 @@ func (f Format) made(file *lines.File, l lines.Line, digests *records.Digester) 
 			m.at = ev.Timestamp
 		}
 		if _, skipped := ev.Skipped(); !skipped {
-			m.isSkipped = false
+			isSkipped = false
 		}
+		m.hasDigest = m.hasDigest || ev.UUID == uuid.Nil
 	}
-	if m.isSkipped {
+	if isSkipped {
+		m.hasDigest = false
 		return m
 	}
 	m.parts = m.events[0].Inside(inside.Key{}).Parts
+	if m.hasDigest = m.hasDigest || !digests.isLazy; !m.hasDigest {
+		return m
+	}
 	if view := m.parts.RecordOf(l.Beginning()); view != nil {
 		m.digest = digests.OfView(view)
 	} else {

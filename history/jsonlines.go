@@ -68,11 +68,20 @@ func taken(ctx context.Context, source Source, after event.Position) iter.Seq2[*
 		var given event.Event
 		var err error
 		for given, err = range source.Events(ctx, after) {
-			if ev.Show(&given); !yield(&ev, err) {
+			if ev.Show(&given); isDirect(source) {
+				ev.View = given.Inside(inside.Key{}).Parts.PropertiesOf(given.RawProperties)
+			}
+			if !yield(&ev, err) {
 				return
 			}
 		}
 	}
+}
+
+// isDirect reports whether the events of a source come as its format made them: nobody else sees them on the way.
+func isDirect(source Source) bool {
+	_, ok := source.(*formatSource)
+	return ok
 }
 
 // lineFiles is a source of files of lines, or of other records.

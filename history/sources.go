@@ -126,6 +126,7 @@ func filesOf(s Source) []string {
 // several runs can read a source at once.
 type sourceNotes struct {
 	isCheck        bool          // nothing is sent
+	isDirect       bool          // and nobody sees the events of the source before
 	verifyArchives int64         // see Options.VerifyArchiveBytes
 	resumed        *engine.Saved // of the run before; may be nil
 	to             warner        // may be nil
@@ -148,6 +149,11 @@ func (n *sourceNotes) Copied(name, earlier string) {
 		n.to.Warn(event.WarningSameContent, fmt.Sprintf("%s begins with the same 64 KiB as %s: if it is a copy, leave it out, since its events get other uuids",
 			mask.Shown(name), mask.Shown(earlier)))
 	}
+}
+
+// checking returns the context of a check of a source.
+func checking(ctx context.Context, source Source, to warner) context.Context {
+	return (&sourceNotes{isCheck: true, isDirect: isDirect(source), verifyArchives: -1, to: to}).in(ctx)
 }
 
 // readOnly returns the context of a read that sends nothing. The warner may be nil.

@@ -115,8 +115,9 @@ func (e *Encoder) properties(f *Fields) (members []byte, refusal *event.Error) {
 	case f.Noted != nil:
 		e.seen, err = f.Noted, f.Noted.fault
 	default:
-		e.begin()
-		err = jsonb.Object(f.RawProperties, e.visit)
+		if e.begin(); !f.View.Object(e.visit) {
+			err = jsonb.Object(f.RawProperties, e.visit)
+		}
 	}
 	if err == nil && f.RawProperties != nil {
 		members = inner(f.RawProperties)

@@ -13,6 +13,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/hogapi/hogapi/event"
+	"github.com/hogapi/hogapi/internal/jsonb"
 )
 
 // Fields are the parts of an event.
@@ -29,6 +30,10 @@ type Fields struct {
 	// Noted are the reserved properties in RawProperties, noted while they were read. If nil, the
 	// encoder reads them.
 	Noted *Reserved
+
+	// View has the places of the members of RawProperties, which nobody can have changed since. If nil, the encoder reads
+	// them.
+	View *jsonb.View
 }
 
 // Encoded is an event as sent, except for a uuid that is derived after the event is accepted. It is
