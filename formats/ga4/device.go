@@ -76,7 +76,12 @@ func (c *columns) addVersion(raw []byte) {
 }
 
 // isOther reports whether a value is Google's name of a device or system that it does not know.
-func isOther(raw []byte) bool { return strings.HasPrefix(record.Text(raw), "<") }
+func isOther(raw []byte) bool {
+	if len(raw) < 2 || raw[1] != '\\' {
+		return len(raw) > 1 && raw[0] == '"' && raw[1] == '<'
+	}
+	return strings.HasPrefix(record.Text(raw), "<")
+}
 
 // addLive adds a property with PostHog's value for Google's. Where it is there with another value, or Google does not
 // know it, the member stays where it was.

@@ -25,7 +25,7 @@ var errParam = errors.New("want an array of objects, each with a text key and an
 
 func (p *params) bind() { p.param, p.value, p.element = p.visitParam, p.visitValue, p.visitElement }
 
-// read gives the keys and values of an array, which may be absent: a text or a number each, or
+// read gives the keys and values of an array of a row that was read, which may be absent: a text or a number each, or
 // null.
 func (p *params) read(raw []byte, use func(key string, value []byte)) error {
 	if record.IsNone(raw) {
@@ -35,15 +35,13 @@ func (p *params) read(raw []byte, use func(key string, value []byte)) error {
 		return errParam
 	}
 	p.use, p.fault = use, nil
-	if err := jsonb.Array(raw, p.element); err != nil {
-		return err
-	}
+	jsonb.Elements(raw[1:len(raw)-1], p.element)
 	return p.fault
 }
 
 func (p *params) visitElement(raw []byte) {
 	p.key, p.chosen, p.hasKey = nil, nil, false
-	if err := jsonb.Object(raw, p.param); err != nil || !p.hasKey {
+	if within, err := jsonb.ObjectWithin(raw, p.param, "value", p.value); err != nil || within != nil || !p.hasKey {
 		p.fault = errParam
 		return
 	}
@@ -58,12 +56,7 @@ func (p *params) visitParam(key, value []byte) {
 	case "key":
 		p.key, p.hasKey = value, record.IsText(value)
 	case "value":
-		switch {
-		case record.IsObject(value):
-			if jsonb.Object(value, p.value) != nil {
-				p.fault = errParam
-			}
-		case string(value) != "null":
+		if !record.IsObject(value) && string(value) != "null" {
 			p.fault = errParam
 		}
 	}

@@ -214,6 +214,19 @@ func Members(members []byte, visit func(key, value, member []byte)) {
 	}
 }
 
+// Elements calls visit for each element of a valid array, given the text between its brackets. It checks nothing, as [Members].
+func Elements(elements []byte, visit func(element []byte)) {
+	for i := 0; i < len(elements); {
+		if c := elements[i]; c == ',' || isBlank(c) {
+			i++
+			continue
+		}
+		to := valueEnd(elements, i)
+		visit(elements[i:to])
+		i = to
+	}
+}
+
 func isBlank(c byte) bool { return c == ' ' || c == '\n' || c == '\t' || c == '\r' }
 
 func textEnd(data []byte, i int) int {

@@ -202,6 +202,9 @@ func Unquote(s []byte) (string, error) {
 	return text(s), nil
 }
 
+// Text is Unquote for a raw string that was read before, and is valid.
+func Text(s []byte) string { return text(s) }
+
 func checkString(s []byte) (escaped bool, err error) {
 	if len(s) == 0 || s[0] != '"' {
 		return false, &Error{Kind: KindSyntax}

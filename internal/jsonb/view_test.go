@@ -99,3 +99,14 @@ func FuzzView(f *testing.F) {
 		requireView(t, v, raw)
 	})
 }
+
+func TestElements(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{`[]`, `[ ]`, `[1]`, ` [ "a,]" , {"b":[1,"}"]},[[2],[]] ,null,-1.5e3 , "\\\"" ]`} {
+		var want, got []string
+		require.NoError(t, Array([]byte(text), func(element []byte) { want = append(want, string(element)) }))
+		text = strings.TrimSpace(text)
+		Elements([]byte(text[1:len(text)-1]), func(element []byte) { got = append(got, string(element)) })
+		require.Equal(t, want, got)
+	}
+}

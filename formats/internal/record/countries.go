@@ -20,21 +20,28 @@ func CountryCode(name string) string {
 	if _, isCode := countries[name]; isCode {
 		return name
 	}
-	return countryCodes()[countryKey(name)]
+	codes := countryCodes()
+	if code, isSpelled := codes.asSpelled[name]; isSpelled {
+		return code
+	}
+	return codes.byKey[countryKey(name)]
 }
 
 // longestCountry is more bytes than any name of a country has.
 const longestCountry = 100
 
-// countryCodes are the codes by the keys of the names.
-var countryCodes = sync.OnceValue(func() map[string]string {
-	codes := make(map[string]string, 2*len(countries))
+// codesOfCountries has the codes by the keys of the names, and by the names as they are spelled here.
+type codesOfCountries struct{ byKey, asSpelled map[string]string }
+
+var countryCodes = sync.OnceValue(func() codesOfCountries {
+	codes := codesOfCountries{byKey: make(map[string]string, 2*len(countries)), asSpelled: make(map[string]string, 2*len(countries))}
+	add := func(code, name string) { codes.byKey[countryKey(name)], codes.asSpelled[name] = code, code }
 	for code, name := range countries {
-		codes[countryKey(name)] = code
+		add(code, name)
 	}
 	for code, names := range spellings {
 		for name := range strings.SplitSeq(names, "|") {
-			codes[countryKey(name)] = code
+			add(code, name)
 		}
 	}
 	return codes

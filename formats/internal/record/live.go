@@ -17,6 +17,14 @@ var systems = []struct{ name, live string }{
 	{"playstation", "PlayStation"}, {"nintendo", "Nintendo"}, {"xbox", "Xbox"},
 }
 
+// systemsBy are the systems by the first letter of their names.
+var systemsBy = func() (by [32][]int) {
+	for i, s := range systems {
+		by[s.name[0]&31] = append(by[s.name[0]&31], i)
+	}
+	return by
+}()
+
 const (
 	windows, macOS, iOS, android = "Windows", "Mac OS X", "iOS", "Android"
 	chromeOS, linux, watchOS     = "Chrome OS", "Linux", "watchOS"
@@ -55,7 +63,11 @@ func IsOS(text string) bool {
 
 // system is the live name at the beginning of a text, and the rest of the text.
 func system(text string) (live, rest string, isKnown bool) {
-	for _, s := range systems {
+	if text == "" || !isLetter(text[0]) {
+		return "", "", false
+	}
+	for _, i := range systemsBy[text[0]&31] {
+		s := &systems[i]
 		if len(text) < len(s.name) || !strings.EqualFold(text[:len(s.name)], s.name) {
 			continue
 		}

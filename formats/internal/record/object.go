@@ -61,30 +61,23 @@ func (o *Object) Add(key string, raw []byte) bool { return add(o, key, raw) }
 func (o *Object) AddBytes(key, raw []byte) bool { return add(o, key, raw) }
 
 func add[T string | []byte](o *Object, key T, raw []byte) bool {
-	at, ok := begin(o, key)
-	if !ok {
-		return false
-	}
-	o.buf = append(o.buf, raw...)
-	o.finish(at)
-	return true
+	at := o.next()
+	o.buf = appendText(o.buf, key)
+	return o.addValue(at, raw)
 }
 
 // addQuoted is Add with the JSON of the key.
 func (o *Object) addQuoted(quoted, raw []byte) bool {
-	at, ok := o.beginQuoted(func(dst []byte) []byte { return append(dst, quoted...) })
-	if !ok {
-		return false
-	}
-	o.buf = append(o.buf, raw...)
-	o.finish(at)
-	return true
+	at := o.next()
+	o.buf = append(o.buf, quoted...)
+	return o.addValue(at, raw)
 }
 
 // AddText is Add with a text as the value.
 func (o *Object) AddText(key, text string) bool {
-	at, ok := begin(o, key)
-	if !ok {
+	at := o.next()
+	o.buf = appendText(o.buf, key)
+	if !o.isNew(&at) {
 		return false
 	}
 	o.buf = appendText(o.buf, text)
@@ -157,28 +150,36 @@ func (o *Object) Each(visit jsonb.Visitor) {
 	}
 }
 
-// begin adds a key. It returns where the key begins, or false if it is there already.
-func begin[T string | []byte](o *Object, key T) (at member, ok bool) {
-	return o.beginQuoted(func(dst []byte) []byte { return appendText(dst, key) })
-}
-
-func (o *Object) beginQuoted(appendKey func(dst []byte) []byte) (at member, ok bool) {
+// next returns where the key of the next member begins, which is to be appended.
+func (o *Object) next() member {
 	if len(o.buf) == 0 {
 		o.buf = append(o.buf, '{')
 	}
-	before := len(o.buf)
 	if len(o.members) > 0 {
 		o.buf = append(o.buf, ',')
 	}
-	at.key = len(o.buf)
-	o.buf = appendKey(o.buf)
-	if at.hash = hash(o.buf[at.key:]); o.find(o.buf[at.key:], at.hash) >= 0 {
-		o.buf = o.buf[:before]
-		return at, false
+	return member{key: len(o.buf)}
+}
+
+// addValue adds the value of a member after its key was appended, which is taken back if it is there already.
+func (o *Object) addValue(at member, raw []byte) bool {
+	if !o.isNew(&at) {
+		return false
+	}
+	o.buf = append(o.buf, raw...)
+	o.finish(at)
+	return true
+}
+
+func (o *Object) isNew(at *member) bool {
+	quoted := o.buf[at.key:]
+	if at.hash = hash(quoted); o.find(quoted, at.hash) >= 0 {
+		o.buf = o.buf[:at.key-min(len(o.members), len(","))]
+		return false
 	}
 	at.colon = len(o.buf)
 	o.buf = append(o.buf, ':')
-	return at, true
+	return true
 }
 
 // finish enters a member after its value was added.

@@ -72,7 +72,7 @@ func PageURL(host, path, query, hash string) string {
 // AddReferrer adds the referring domain of a referrer, where it is absent: the host of its URL, or
 // "$direct" for the referrer "$direct".
 func (o *Object) AddReferrer(referrer []byte) {
-	if Text(referrer) == "$direct" {
+	if IsWord(referrer, "$direct") {
 		o.AddText("$referring_domain", "$direct")
 		return
 	}

@@ -3,6 +3,7 @@ package record
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -193,8 +194,10 @@ func (f Fields) Drop(names ...string) Fields {
 // Reader notes the members of a record: the known ones in Fields, the others in Rest, in their
 // order.
 type Reader struct {
-	Fields Fields
+	Fields Fields // set before the first Begin
 	Rest   []Member
+
+	values []*[]byte // of Fields
 }
 
 // Member is a member of an object. Both parts are valid as long as the record is.
@@ -202,10 +205,11 @@ type Member struct{ Name, Value []byte }
 
 // Begin forgets the record before.
 func (r *Reader) Begin() {
-	for _, to := range r.Fields {
-		if to != nil {
-			*to = nil
-		}
+	if r.values == nil {
+		r.values = slices.DeleteFunc(slices.Collect(maps.Values(r.Fields)), func(to *[]byte) bool { return to == nil })
+	}
+	for _, to := range r.values {
+		*to = nil
 	}
 	clear(r.Rest)
 	r.Rest = r.Rest[:0]

@@ -48,8 +48,15 @@ func Text(raw []byte) string {
 	if !IsText(raw) {
 		return ""
 	}
-	text, _ := jsonb.Unquote(raw) // valid: it was read
-	return text
+	return jsonb.Text(raw) // valid: it was read
+}
+
+// IsWord reports whether a raw value is a certain text.
+func IsWord(raw []byte, word string) bool {
+	if IsText(raw) && bytes.IndexByte(raw, '\\') >= 0 {
+		return Text(raw) == word
+	}
+	return IsText(raw) && string(raw[1:len(raw)-1]) == word
 }
 
 // ID is an id: a text, or a number as its digits. It is empty where the value is absent, null or

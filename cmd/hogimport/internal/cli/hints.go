@@ -8,6 +8,7 @@ import (
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/cmd/hogimport/internal/page"
 	"github.com/hogapi/hogapi/formats/generic"
+	"github.com/hogapi/hogapi/internal/inside"
 	"github.com/hogapi/hogapi/internal/jsonb"
 )
 
@@ -73,11 +74,14 @@ func (h *hints) record(record []byte, events []hogapi.Event) {
 // clock compares the two times of a call of Segment.
 func (h *hints) clock(record []byte, ev *hogapi.Event) {
 	var original []byte
-	_ = jsonb.Object(record, func(key, value []byte) {
+	note := func(key, value []byte) {
 		if name := string(key); name == "originalTimestamp" || name == "original_timestamp" {
 			original = value
 		}
-	})
+	}
+	if !ev.Inside(inside.Key{}).Parts.RecordOf(record).Object(note) {
+		_ = jsonb.Object(record, note)
+	}
 	text := string(bytes.Trim(original, `"`))
 	if len(text) < len(time.DateOnly) {
 		return
