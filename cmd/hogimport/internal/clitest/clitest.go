@@ -130,6 +130,7 @@ func Serve(t testing.TB) (*hogapitest.Server, *Program) {
 type Result struct {
 	Code           int
 	Stdout, Stderr string
+	Ending         time.Duration // from the signal of Until to the end
 }
 
 // Command is the program with arguments, not yet started.
@@ -179,8 +180,10 @@ func (p *Program) Until(t testing.TB, holds func() bool, signal os.Signal, args 
 	if !isTime {
 		signal = os.Kill
 	}
+	at := time.Now()
 	failed := Signal(cmd, signal)
 	r := finish()
+	r.Ending = time.Since(at)
 	require.True(t, isTime && failed == nil, "%v: it said %s%s", failed, r.Stdout, r.Stderr)
 	return r
 }
@@ -246,7 +249,7 @@ func Start(t testing.TB, cmd *exec.Cmd) (finish func() Result) {
 		if _, ok := errors.AsType[*exec.ExitError](failed); failed != nil && !ok {
 			require.NoError(t, failed)
 		}
-		return Result{cmd.ProcessState.ExitCode(), out.String(), err.String()}
+		return Result{Code: cmd.ProcessState.ExitCode(), Stdout: out.String(), Stderr: err.String()}
 	}
 }
 
