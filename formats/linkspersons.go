@@ -72,7 +72,7 @@ func (p *LinksPlan) Report(ctx context.Context) (report LinksReport, err error) 
 	if p.failed != nil {
 		return report, p.failed
 	}
-	p.lately = nil
+	p.lately, p.persons = nil, nil
 	if err := p.ids.Finish(ctx, nil); err != nil {
 		return report, err
 	}

@@ -145,7 +145,7 @@ func (p *LinksPlan) Add(ev *hogapi.Event) {
 	if from, known := p.persons[string(p.key)]; known && from.earlier(at) == from {
 		return
 	}
-	const maxKey, maxPersons = 1 << 8, 1 << 13
+	const maxKey, maxPersons = 1 << 8, 1 << 15
 	if p.note(ev, at); len(p.counted) > 0 || len(p.key) > maxKey {
 		return
 	}
