@@ -98,6 +98,9 @@ func (c *check) run(ctx context.Context) error {
 		}
 	}
 	p, found, checked, err := c.look(ctx, paths)
+	if err == nil && ctx.Err() != nil { // while it predicted the sessions, or asked the project
+		err = checkFault(context.Cause(ctx))
+	}
 	if err != nil {
 		return err
 	}

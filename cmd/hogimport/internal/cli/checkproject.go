@@ -78,6 +78,9 @@ func (c *check) askProject(ctx context.Context, p *page.Check, begun []*state) {
 	if client != nil {
 		p.Read = readBy(client)
 	}
+	if ctx.Err() != nil {
+		return
+	}
 	if err != nil {
 		p.Report.Held, p.Own = nil, nil
 		p.Unasked = faultOf(err).Text
@@ -322,7 +325,7 @@ func (c *check) predictSessions(ctx context.Context, p *page.Check, options hist
 			p.Report.Web, err = web, nil
 		}
 	}
-	if err != nil {
+	if err != nil && ctx.Err() == nil {
 		c.Warn("web analytics is predicted without the sessions of --sessions: " + faultOf(err).Text)
 	}
 }

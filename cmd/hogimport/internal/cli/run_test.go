@@ -338,6 +338,22 @@ func TestInterruptedWhileItSortsItContinuesToSort(t *testing.T) {
 	clitest.RequireWhole(t, server, ids)
 }
 
+// A check that sorts for its prediction of web analytics is interrupted as well, and says so: it has not seen everything.
+func TestInterruptedWhileItPredictsACheckFails(t *testing.T) {
+	t.Parallel()
+	p := clitest.New(t, nil)
+	p.Events(t, "events.jsonl", 60_000, nil)
+	isSorting := func() bool {
+		runs, _ := filepath.Glob(filepath.Join(p.Dir, "hogimport-check-*/sorted/run-000001"))
+		return len(runs) > 0
+	}
+	r := p.With("TMPDIR="+p.Dir).Until(t, isSorting, os.Interrupt, "check", "events.jsonl", "--sort", "--sessions", "30m", "--report", "report.html")
+	require.Equal(t, 4, r.Code, r.Stderr)
+	r.Err(t, "interrupted: nothing was written").Never(t, "is predicted without")
+	assert.Less(t, r.Ending, time.Second)
+	assert.NoFileExists(t, filepath.Join(p.Dir, "report.html"))
+}
+
 func TestInterruptedTwiceItEndsAtOnce(t *testing.T) {
 	t.Parallel()
 	server, p := clitest.Serve(t)
