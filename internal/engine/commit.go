@@ -164,7 +164,6 @@ func notify(c chan<- struct{}) {
 	}
 }
 
-// isCrowded reports whether settled events that wait for a commit take more than half of the room.
 // SourceEnded says that the source was read to its end.
 func (c *committer) SourceEnded() {
 	c.ledger.End()
@@ -178,6 +177,7 @@ func (c *committer) Close() {
 	<-c.done
 }
 
+// isCrowded reports whether settled events that wait for a commit take more than half of the room.
 func (c *committer) isCrowded() bool { return c.ledger.Settled() > c.room/2 }
 
 func (c *committer) run() {
