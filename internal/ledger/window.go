@@ -95,18 +95,18 @@ func MarkOf(id [16]byte) uint64 {
 // Recent remembers the last maxRecent to 2*maxRecent uuids, each with the word of its first event.
 type Recent[W any] struct {
 	now, before estimate.Marks[W]
-	sieve       []uint64 // has a bit of each mark in before; nil: that is empty
+	sieve       []uint64 // has the bits of each mark in before; nil: that is empty
 }
 
 const (
 	maxRecent = 100_000
-	sieveBits = 1 << 20 // of which a tenth is set
+	wordBits  = 14 // of the number of a word of the sieve
 )
 
-// bit returns the place of a mark's bit in the sieve.
-func bit(mark uint64) (word int, mask uint64) {
-	at := mark * mixFactor >> 32 % sieveBits
-	return int(at / 64), 1 << (at % 64)
+// sieved returns the word of a mark in the sieve, and its two bits there. Of new marks, one in thirty has both by chance.
+func sieved(mark uint64) (word int, mask uint64) {
+	hash := mark * mixFactor
+	return int(hash >> (64 - wordBits)), 1<<(hash>>32%64) | 1<<(hash>>40%64)
 }
 
 // earlier returns the word of a uuid among those before. The sieve fits the processor's caches and the marks do not, so
@@ -115,7 +115,7 @@ func (r *Recent[W]) earlier(mark uint64) (word W, known bool) {
 	if r.sieve == nil {
 		return word, false
 	}
-	if i, mask := bit(mark); r.sieve[i]&mask == 0 {
+	if i, mask := sieved(mark); r.sieve[i]&mask != mask {
 		return word, false
 	}
 	return r.before.Word(mark)
@@ -154,11 +154,11 @@ func (r *Recent[W]) next() {
 	r.now.Clear()
 	r.now.Most = maxRecent
 	if r.sieve == nil {
-		r.sieve = make([]uint64, sieveBits/64)
+		r.sieve = make([]uint64, 1<<wordBits)
 	}
 	clear(r.sieve)
 	for mark := range r.before.All {
-		i, mask := bit(mark)
+		i, mask := sieved(mark)
 		r.sieve[i] |= mask
 	}
 }
