@@ -10,14 +10,6 @@ import (
 	"github.com/hogapi/hogapi/internal/inside"
 )
 
-// FieldsOf returns the parts of an event that are sent.
-func FieldsOf(ev *event.Event) Fields {
-	return Fields{
-		Name: ev.Name, DistinctID: ev.DistinctID, Timestamp: ev.Timestamp, UUID: ev.UUID,
-		Properties: ev.Properties, RawProperties: ev.RawProperties, Set: ev.Set, SetOnce: ev.SetOnce,
-	}
-}
-
 // AppendEvent is for sources that store the events of another source. They must read that source through history.Concat,
 // which numbers the events of a record. It appends an event with its uuid or the origin of its uuid, its position, its record for a reject, and the
 // reason if it is skipped or rejected. Properties that JSON cannot hold are an error.

@@ -36,6 +36,14 @@ type Fields struct {
 	View *jsonb.View
 }
 
+// FieldsOf returns the parts of an event that are sent.
+func FieldsOf(ev *event.Event) Fields {
+	return Fields{
+		Name: ev.Name, DistinctID: ev.DistinctID, Timestamp: ev.Timestamp, UUID: ev.UUID,
+		Properties: ev.Properties, RawProperties: ev.RawProperties, Set: ev.Set, SetOnce: ev.SetOnce,
+	}
+}
+
 // Encoded is an event as sent, except for a uuid that is derived after the event is accepted. It is
 // valid until the next use of its encoder.
 type Encoded struct {
