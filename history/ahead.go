@@ -22,9 +22,10 @@ type aheadRecord struct {
 	made made
 }
 
+// A batch is small enough that what was made of it is still in the caches when it is looked at.
 const (
-	batchRecords = 128
-	batchBytes   = 128 << 10
+	batchRecords = 32
+	batchBytes   = 64 << 10
 	maxRoom      = 1 << 20 // that is kept
 )
 
