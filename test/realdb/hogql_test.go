@@ -27,7 +27,7 @@ var composed = map[string]string{
 	"scope": "SELECT toString(uuid) AS uuid_text\nFROM events\nWHERE timestamp >= toDateTime({start_at}) AND timestamp < toDateTime({end_at})" +
 		" AND event IN ({name_2}, {name_3}) AND substring(replaceAll(toString(uuid), '-', ''), 31, 2) IN ({name_4})" +
 		" AND properties.$import_job_id = {job_id}\nGROUP BY uuid_text LIMIT 50000",
-	"trial.go": "SELECT toString(uuid) AS uuid_text, event, distinct_id, toTimeZone(timestamp, 'UTC') AS utc_time, properties\nFROM events\n" +
+	"trialrows.go": "SELECT toString(uuid) AS uuid_text, event, distinct_id, toTimeZone(timestamp, 'UTC') AS utc_time, properties\nFROM events\n" +
 		"WHERE properties.$import_job_id = {job_id} AND timestamp >= toDateTime({start_at}) AND timestamp < toDateTime({end_at})\n" +
 		"AND toString(uuid) IN ({uuid_0}, {uuid_1}) LIMIT 1000",
 	"queries.go": "SELECT count() AS copies FROM events WHERE timestamp >= toDateTime({start_at}) AND timestamp < toDateTime({end_at})" +
