@@ -224,9 +224,9 @@ func TestWritesCutAtEveryByte(t *testing.T) {
 		for _, how := range []cutEnding{isClosed, isReset, isSilent} {
 			t.Run(protocol+", "+string(how), func(t *testing.T) {
 				t.Parallel()
-				step := testevents.Sized(23, 5, 1)
-				if how == isSilent { // each costs the time of a try
-					step = testevents.Sized(307, 101, 29)
+				step, patience := testevents.Sized(23, 5, 1), 20*time.Second // a busy machine is slow, not silent
+				if how == isSilent {                                         // each costs the time of a try
+					step, patience = testevents.Sized(307, 101, 29), time.Second
 				}
 				up, down := sizesOfAWrite(t, start)
 				var cuts []cut
@@ -241,7 +241,7 @@ func TestWritesCutAtEveryByte(t *testing.T) {
 				results := make([]error, len(cuts))
 				lines := make(chan *cutLine, 16)
 				for range cap(lines) {
-					lines <- newCutLine(t, service, start)
+					lines <- newCutLine(t, service, start, patience)
 				}
 				inParallel(len(cuts), cap(lines), func(i int) {
 					line := <-lines
@@ -288,7 +288,7 @@ func TestCallsOverBadLines(t *testing.T) {
 func TestCallsIntoSilence(t *testing.T) {
 	const patience = time.Second
 	service := &writes{}
-	line := newCutLine(t, service, servers["HTTP 1"])
+	line := newCutLine(t, service, servers["HTTP 1"], patience)
 	client := callsTo(t, line.url(), hogapi.WithTryTimeout(patience), hogapi.WithRetryPolicy(hogapi.RetryPolicy{MaxTries: 1}),
 		hogapi.WithHTTPClient(&http.Client{Transport: line.transport}))
 	var results []error
@@ -318,7 +318,7 @@ type cutLine struct {
 	at     cut
 }
 
-func newCutLine(t *testing.T, service http.Handler, start func(*httptest.Server)) *cutLine {
+func newCutLine(t *testing.T, service http.Handler, start func(*httptest.Server), patience time.Duration) *cutLine {
 	t.Helper()
 	l := &cutLine{at: noCut}
 	l.cutter = newCutter(t, service, start, func() cut {
@@ -328,7 +328,7 @@ func newCutLine(t *testing.T, service http.Handler, start func(*httptest.Server)
 		l.at = noCut
 		return at
 	})
-	l.client = callsTo(t, l.url(), hogapi.WithTryTimeout(time.Second), hogapi.WithRetryPolicy(hogapi.RetryPolicy{BaseDelay: 100 * time.Millisecond}),
+	l.client = callsTo(t, l.url(), hogapi.WithTryTimeout(patience), hogapi.WithRetryPolicy(hogapi.RetryPolicy{BaseDelay: 100 * time.Millisecond}),
 		hogapi.WithHTTPClient(&http.Client{Transport: l.transport}))
 	return l
 }
@@ -343,7 +343,7 @@ func (l *cutLine) write(t *testing.T, n int, at cut) error {
 
 func sizesOfAWrite(t *testing.T, start func(*httptest.Server)) (up, down int) {
 	t.Helper()
-	line := newCutLine(t, &writes{}, start)
+	line := newCutLine(t, &writes{}, start, 20*time.Second)
 	require.NoError(t, line.write(t, 0, noCut))
 	require.Eventually(t, func() bool { return line.up.Load() > 0 && line.down.Load() > 0 }, time.Minute, time.Millisecond)
 	return int(line.up.Load()), int(line.down.Load())
