@@ -15,7 +15,6 @@ type Encoder struct {
 	members []entry // of the objects being written, outermost first
 	order   []rank  // their order by key
 	plans   [32]plan
-	visit   func(key string, value []byte) // for the current object; may be nil
 	foreign *bytes.Buffer
 	marshal *json.Encoder // writes to foreign
 
@@ -35,20 +34,17 @@ func (e *Encoder) AppendValue(dst []byte, v any) ([]byte, error) {
 // AppendMembers appends the members of m in the order of their keys, without braces: "a":1,"b":2.
 // An empty map appends nothing.
 func (e *Encoder) AppendMembers(dst []byte, m map[string]any) ([]byte, error) {
-	if len(m) == 0 {
-		return dst, nil
-	}
-	out, err := e.object(dst, m, 1)
-	return e.done(dst, out, err)
+	return e.AppendVisited(dst, m, nil)
 }
 
 // AppendVisited is AppendMembers, and calls visit with the encoding of each member of m itself. The
 // value is valid only during the call.
 func (e *Encoder) AppendVisited(dst []byte, m map[string]any, visit func(key string, value []byte)) ([]byte, error) {
-	e.visit = visit
-	out, err := e.AppendMembers(dst, m)
-	e.visit = nil
-	return out, err
+	if len(m) == 0 {
+		return dst, nil
+	}
+	out, err := e.object(dst, m, 1, visit)
+	return e.done(dst, out, err)
 }
 
 // done ends a call. It frees scratch space that one huge value needed, and drops references to the
@@ -177,7 +173,7 @@ func (e *Encoder) anyMap(dst []byte, m map[string]any, depth int) ([]byte, error
 	if depth++; depth > MaxDepth {
 		return dst, &Error{Kind: KindDepth}
 	}
-	dst, err := e.object(append(dst, '{'), m, depth)
+	dst, err := e.object(append(dst, '{'), m, depth, nil)
 	return append(dst, '}'), err
 }
 
@@ -231,10 +227,8 @@ func mapped[T any](e *Encoder, dst []byte, m map[string]T, depth int, value appe
 	return append(dst, '}'), nil
 }
 
-// object appends m as an object; its values are nested depth levels deep.
-func (e *Encoder) object(dst []byte, m map[string]any, depth int) ([]byte, error) {
-	visit := e.visit
-	e.visit = nil // nested maps are not visited
+// object appends m as an object; its values are nested depth levels deep. visit may be nil.
+func (e *Encoder) object(dst []byte, m map[string]any, depth int, visit func(key string, value []byte)) ([]byte, error) {
 	first, start := len(e.members), len(e.order)
 	p := e.plan(len(m))
 	if p != nil && e.fetch(p, m) {

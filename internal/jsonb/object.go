@@ -22,7 +22,7 @@ func ObjectWithin(raw []byte, visit Visitor, key string, inner Visitor) (within,
 
 // ObjectInto is ObjectWithin, and without an error makes view the View of the object.
 func ObjectInto(view *View, raw []byte, visit Visitor, key string, inner Visitor) (within, err error) {
-	w := walker{scanner: scanner{data: raw}, key: key, inner: inner, view: view}
+	w := walker{scanner: scanner{data: raw}, key: key, view: view}
 	if view.Begin(nil); view != nil {
 		defer func() {
 			if err == nil {
@@ -34,7 +34,7 @@ func ObjectInto(view *View, raw []byte, visit Visitor, key string, inner Visitor
 	if i >= len(raw) || raw[i] != '{' {
 		return nil, &Error{Kind: KindSyntax, Offset: i}
 	}
-	i, kind, twice := w.walk(i, 1, visit)
+	i, kind, twice := w.walk(i, 1, visit, inner)
 	if twice != nil {
 		return nil, twice
 	}
@@ -55,14 +55,13 @@ type walker struct {
 	scanner
 
 	key   string // of the member with the inner object
-	inner Visitor
 	twice *Error // a duplicate key of the inner object
 	view  *View  // nil: none
 }
 
 // walk checks the object at i, at a depth, and calls visit for the members before the first
-// duplicate key.
-func (w *walker) walk(i, depth int, visit Visitor) (end int, kind Kind, twice *Error) {
+// duplicate key, and inner for those of the inner object. Both may be nil.
+func (w *walker) walk(i, depth int, visit, inner Visitor) (end int, kind Kind, twice *Error) {
 	var seen keys
 	i, more := w.open(i, '}')
 	for more {
@@ -82,7 +81,7 @@ func (w *walker) walk(i, depth int, visit Visitor) (end int, kind Kind, twice *E
 		if m.value < len(w.data) && w.data[m.value] == '"' { // most values are strings: this saves them two calls
 			m.end, isEscaped, kind = scanString(w.data, m.value)
 		} else {
-			m.end, kind = w.member(key, m.value, depth)
+			m.end, kind = w.member(key, m.value, depth, inner)
 		}
 		if kind != 0 {
 			return m.end, kind, twice
@@ -111,16 +110,16 @@ func (w *walker) walk(i, depth int, visit Visitor) (end int, kind Kind, twice *E
 }
 
 // member checks a member's value, and walks the inner object, or all objects for a view.
-func (w *walker) member(key []byte, i, depth int) (end int, kind Kind) {
-	isAsked := depth == 1 && w.inner != nil && string(key) == w.key
+func (w *walker) member(key []byte, i, depth int, inner Visitor) (end int, kind Kind) {
+	isAsked := depth == 1 && inner != nil && string(key) == w.key
 	if i >= len(w.data) || w.data[i] != '{' || depth > 1 || w.view == nil && !isAsked {
 		return w.value(i, depth)
 	}
 	if !isAsked {
-		end, kind, _ = w.walk(i, depth+1, nil)
+		end, kind, _ = w.walk(i, depth+1, nil, nil)
 		return end, kind
 	}
-	if end, kind, w.twice = w.walk(i, depth+1, w.inner); w.twice != nil {
+	if end, kind, w.twice = w.walk(i, depth+1, inner, nil); w.twice != nil {
 		w.twice.Offset -= i
 	}
 	return end, kind

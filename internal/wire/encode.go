@@ -29,15 +29,8 @@ type Encoder struct {
 	added  stretch   // position of the library's properties in the current event
 	seen   *Reserved // of the current event
 	own    Reserved
-	visit  jsonb.Visitor // of own, bound once
-
-	visitMember func(key string, value []byte) // the same, for maps
-	warn        Warnings
-	visitGroup  jsonb.Visitor // of $groups, bound once
-	groupWarn   Warnings      // found by it
-
-	root      root                            // of the current event; used by capture v1 only
-	visitRoot func(key, value, member []byte) // moves a property there, bound once
+	warn   Warnings
+	root   root // of the current event; used by capture v1 only
 
 	buf, props, rewritten []byte // scratch
 	out                   Encoded
@@ -70,9 +63,7 @@ func NewStamps(library, version, importID string) (s Stamps) {
 
 // NewEncoder returns an encoder with the rules of a gate. The seed is for the hash of distinct ids.
 func NewEncoder(g *Gate, s Stamps, seed maphash.Seed) *Encoder {
-	e := &Encoder{gate: g, stamps: s, seed: seed}
-	e.visit, e.visitMember, e.visitGroup, e.visitRoot = e.own.noteRaw, e.own.note, e.noteGroup, e.root.take
-	return e
+	return &Encoder{gate: g, stamps: s, seed: seed}
 }
 
 // Encode checks an event and encodes it, or returns the reason for refusing it.
@@ -108,15 +99,15 @@ func (e *Encoder) properties(f *Fields) (members []byte, refusal *event.Error) {
 	switch {
 	case f.RawProperties == nil:
 		e.begin()
-		e.props, err = e.json.AppendVisited(e.props[:0], f.Properties, e.visitMember)
+		e.props, err = e.json.AppendVisited(e.props[:0], f.Properties, e.own.note)
 		members = e.props
 	case f.Properties != nil:
 		return nil, refuse(event.ReasonBadProperties, "properties", "", "either Properties or RawProperties, not both")
 	case f.Noted != nil:
 		e.seen, err = f.Noted, f.Noted.fault
 	default:
-		if e.begin(); !f.View.Object(e.visit) {
-			err = jsonb.Object(f.RawProperties, e.visit)
+		if e.begin(); !f.View.Object(e.own.noteRaw) {
+			err = jsonb.Object(f.RawProperties, e.own.noteRaw)
 		}
 	}
 	if err == nil && f.RawProperties != nil {

@@ -20,9 +20,7 @@ type LineParser struct {
 	fields  Fields // see Parse
 	reject  []byte // see Reject
 	line    lineFields
-	visit   jsonb.Visitor // of line, bound once
-	noted   Reserved      // of the current properties
-	note    jsonb.Visitor // of noted, bound once
+	noted   Reserved // of the current properties
 	names   interner
 	ids     interner
 	scratch []byte // unquoted text
@@ -31,9 +29,7 @@ type LineParser struct {
 
 // NewLineParser returns a parser.
 func NewLineParser() *LineParser {
-	p := &LineParser{names: newInterner(1 << 8), ids: newInterner(1 << 14)}
-	p.visit, p.note = p.line.visit, p.noted.noteRaw
-	return p
+	return &LineParser{names: newInterner(1 << 8), ids: newInterner(1 << 14)}
 }
 
 // RejectKey is the key for the reason in a line of a reject file.
@@ -89,7 +85,7 @@ func (p *LineParser) Reject() (note []byte, isEmpty bool) { return p.reject, p.l
 func (p *LineParser) parse(text []byte, f *Fields) (err error) {
 	p.line = lineFields{}
 	p.noted.reset()
-	if p.noted.fault, err = jsonb.ObjectWithin(text, p.visit, "properties", p.note); err != nil {
+	if p.noted.fault, err = jsonb.ObjectWithin(text, p.line.visit, "properties", p.noted.noteRaw); err != nil {
 		if first := bytes.TrimLeft(text, " \t"); len(first) > 0 && first[0] != '{' {
 			return errors.New("want one JSON object a line" + Hint(text))
 		}

@@ -25,7 +25,7 @@ func (e *Encoder) lift(members []byte) []byte {
 	}
 	if !r.cut(members, s.lifts) {
 		r.reset()
-		jsonb.Members(members, e.visitRoot)
+		jsonb.Members(members, r.take)
 	}
 	return r.members
 }

@@ -170,9 +170,7 @@ func (e *Encoder) propertyWarnings(f *Fields) (w Warnings) {
 		if string(s.processProfile) == "false" {
 			w |= groupsDropped
 		}
-		e.groupWarn = 0
-		_ = jsonb.Object(s.groups, e.visitGroup) // cannot fail: it was read
-		w |= e.groupWarn
+		w |= e.gate.groups(s.groups)
 	}
 	if f.Name == EventGroupIdentify {
 		if group, _ := jsonb.Unquote(s.groupType); !e.gate.groupTypes.fit(group) {
@@ -187,14 +185,17 @@ var factWarnings = [...]struct {
 	warning Warnings
 }{{hasUnset, unset}, {badSessionType, sessionType}, {badSessionID, sessionID}, {badSessionVersion, sessionVersion}}
 
-// noteGroup checks one member of $groups.
-func (e *Encoder) noteGroup(key, value []byte) {
-	if value[0] == '-' || '0' <= value[0] && value[0] <= '9' {
-		e.groupWarn |= groupKeyNumber
-	}
-	if !e.gate.groupTypes.fit(string(key)) {
-		e.groupWarn |= manyGroupTypes
-	}
+// groups returns the warnings about the members of $groups.
+func (g *Gate) groups(object []byte) (w Warnings) {
+	_ = jsonb.Object(object, func(key, value []byte) { // cannot fail: it was read
+		if value[0] == '-' || '0' <= value[0] && value[0] <= '9' {
+			w |= groupKeyNumber
+		}
+		if !g.groupTypes.fit(string(key)) {
+			w |= manyGroupTypes
+		}
+	})
+	return w
 }
 
 const (
