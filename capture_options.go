@@ -113,7 +113,7 @@ func (o CaptureOptions) resolve(op Op, c *Client) (config engine.Config, err err
 		config.Handler = guardedHandler{c.core, o.Rejects}
 	}
 	return engine.Config{
-		ID: o.ID, Client: captureClient{c.core, o.OnSettled}, Handler: config.Handler, Gate: o.Gate.rules(ProtocolAuto, c.core.now),
+		ID: o.ID, Client: captureClient{c.core, o.OnSettled}, Handler: config.Handler, Gate: o.Gate.rules(ProtocolAuto),
 		Stamps: wire.NewStamps(outgoing.Library, outgoing.Version(), o.ID), Seed: maphash.MakeSeed(),
 		Protocol: o.Delivery.Protocol, Encoding: string(cmp.Or(o.Delivery.Compression, CompressionGzip)), NoPreflight: o.Delivery.NoPreflight,
 		Limits: limits, Room: room, Grace: moment, Logger: c.core.logger,
@@ -249,9 +249,9 @@ func (o GateOptions) check(op Op) error {
 	))
 }
 
-func (o GateOptions) rules(p Protocol, now func() time.Time) wire.Rules {
+func (o GateOptions) rules(p Protocol) wire.Rules {
 	return wire.Rules{
 		MinAge: o.MinAge, PersonPolicy: wire.PersonPolicy(o.PersonPolicy), StripHeatmaps: o.StripHeatmaps,
-		AllowMergeDangerously: o.AllowMergeDangerously, Protocol: p, Now: now,
+		AllowMergeDangerously: o.AllowMergeDangerously, Protocol: p,
 	}
 }

@@ -216,9 +216,9 @@ func init() {
 		}
 		return door{c.core, c}, nil
 	}
-	bridge.Rules = func(op Op, gate any, p Protocol, now func() time.Time) (wire.Rules, error) {
+	bridge.Rules = func(op Op, gate any, p Protocol) (wire.Rules, error) {
 		o := gate.(GateOptions)
-		return o.rules(p, now), o.check(op)
+		return o.rules(p), o.check(op)
 	}
 	bridge.FileError = stateFileError
 	bridge.Held, bridge.FromTheStart, bridge.HasNoRecords = heldError, fromTheStart, hasNoRecords

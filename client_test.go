@@ -233,13 +233,10 @@ func testEvent() Event {
 
 // The options reach the gate.
 func TestGateOptions(t *testing.T) {
-	now := func() time.Time { return testTime }
-	got := GateOptions{MinAge: -1, PersonPolicy: PersonPolicyStrip, StripHeatmaps: true, AllowMergeDangerously: true}.rules(ProtocolV1, now)
-	require.NotNil(t, got.Now)
-	got.Now = nil
+	got := GateOptions{MinAge: -1, PersonPolicy: PersonPolicyStrip, StripHeatmaps: true, AllowMergeDangerously: true}.rules(ProtocolV1)
 	assert.Equal(t, wire.Rules{
 		MinAge: -1, PersonPolicy: wire.PersonPolicyStrip, StripHeatmaps: true, AllowMergeDangerously: true, Protocol: ProtocolV1,
 	}, got)
-	assert.Equal(t, wire.PersonPolicySetOnce, GateOptions{PersonPolicy: PersonPolicySetOnce}.rules(ProtocolAuto, now).PersonPolicy)
-	assert.Zero(t, GateOptions{}.rules(ProtocolAuto, nil))
+	assert.Equal(t, wire.PersonPolicySetOnce, GateOptions{PersonPolicy: PersonPolicySetOnce}.rules(ProtocolAuto).PersonPolicy)
+	assert.Zero(t, GateOptions{}.rules(ProtocolAuto))
 }

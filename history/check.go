@@ -85,7 +85,7 @@ func (f *CheckFinding) add(p event.Position, text string) {
 // Check, or write it to a file first.
 func Check(ctx context.Context, source Source, options *Options) (CheckReport, error) {
 	o := outgoing.OrDefault(options)
-	rules, unfit := bridge.Rules(ops.Import, o.Gate, o.Delivery.Protocol, time.Now)
+	rules, unfit := bridge.Rules(ops.Import, o.Gate, o.Delivery.Protocol)
 	if err := errors.Join(outgoing.Refused(ops.Import, outgoing.CheckContext(ctx)), o.check(source), unfit); err != nil {
 		return CheckReport{}, err
 	}

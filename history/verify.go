@@ -166,7 +166,7 @@ func (o VerifyOptions) check(r event.Receipt) error {
 
 // rules returns the rules by which the events were sent.
 func (o VerifyOptions) rules(p event.Protocol) (wire.Rules, error) {
-	return bridge.Rules(ops.Verify, o.Gate, p, time.Now)
+	return bridge.Rules(ops.Verify, o.Gate, p)
 }
 
 // sent yields the events that an import with this receipt has settled, as they were sent.

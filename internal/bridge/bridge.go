@@ -63,7 +63,7 @@ var (
 )
 
 // Rules checks a hogapi.GateOptions and returns its rules for a protocol.
-var Rules func(op ops.Op, gate any, p event.Protocol, now func() time.Time) (wire.Rules, error)
+var Rules func(op ops.Op, gate any, p event.Protocol) (wire.Rules, error)
 
 // FileError returns an error of a state file as callers see it.
 var FileError func(err error) error

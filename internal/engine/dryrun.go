@@ -18,7 +18,7 @@ type DryRun struct {
 // NewDryRun makes the DryRun of an import with this ID. For the other values see [Config].
 func NewDryRun(importID string, gate wire.Rules, s wire.Stamps, seed maphash.Seed) *DryRun {
 	return &DryRun{
-		encoder:  wire.NewEncoder(wire.NewGate(gate), s, seed),
+		encoder:  wire.NewEncoder(wire.NewGate(gate, wire.SystemClock{}), s, seed),
 		identity: wire.NewIdentity(importID),
 	}
 }

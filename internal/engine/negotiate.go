@@ -40,7 +40,7 @@ func newNegotiation(c Config) *negotiation {
 	n := &negotiation{config: c, decided: make(chan struct{})}
 	for rules, encoders := range map[event.Protocol]*sync.Pool{event.ProtocolV1: &n.v1, event.ProtocolBatch: &n.batch} {
 		c.Gate.Protocol = rules
-		gate := wire.NewGate(c.Gate)
+		gate := wire.NewGate(c.Gate, c.Client)
 		encoders.New = func() any { return wire.NewEncoder(gate, c.Stamps, c.Seed) }
 	}
 	return n

@@ -81,7 +81,7 @@ func (w *world) asks(answer func(Request) httptry.Try) *world {
 func newWorld() *world {
 	w := &world{}
 	w.Config = Config{
-		ID: "imp", Stamps: wire.NewStamps("test", "1", "imp"), Seed: maphash.MakeSeed(), Gate: wire.Rules{Now: time.Now},
+		ID: "imp", Stamps: wire.NewStamps("test", "1", "imp"), Seed: maphash.MakeSeed(),
 		Client: w, Handler: w, Protocol: event.ProtocolBatch,
 		Limits: delivery.Limits{
 			Lanes: 2, BatchItems: 10, MostBatchItems: 10, BatchBytes: 1 << 20, LeastBatchBytes: 1 << 20, Linger: 10 * time.Millisecond,

@@ -38,6 +38,23 @@ func (p rejectless) Parse(text []byte) (*wire.Fields, error) {
 	return f, err
 }
 
+// A method that jsonb kept would be an allocation for each event.
+func TestEncodingAllocatesNothing(t *testing.T) {
+	line := []byte(`{"event":"e","distinct_id":"ann","timestamp":"2024-05-01T12:30:00Z","properties":{"$lib":"web","$groups":{"company":"x"},"a":1}}`)
+	own := wiretest.Event()
+	for _, protocol := range []event.Protocol{event.ProtocolV1, event.ProtocolBatch} {
+		encoder, parser := wiretest.Encoder(wire.Rules{Protocol: protocol}), wire.NewLineParser()
+		var read *wire.Fields
+		var refusals [2]*event.Error
+		assert.Zero(t, testing.AllocsPerRun(100, func() {
+			read, _ = parser.Parse(line)
+			_, refusals[0] = encoder.Encode(read)
+			_, refusals[1] = encoder.Encode(&own)
+		}), protocol)
+		assert.Equal(t, [2]*event.Error{}, refusals, protocol)
+	}
+}
+
 func warningsOf(out *wire.Encoded) []event.Warning { return slices.Collect(out.Warnings.All) }
 
 // The events that TestGateRules lacks. Package jsonb tests the faults of values.

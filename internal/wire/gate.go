@@ -51,23 +51,32 @@ type Rules struct {
 	PersonPolicy          PersonPolicy
 	StripHeatmaps         bool
 	AllowMergeDangerously bool
-	Protocol              event.Protocol   // selects rules; ProtocolAuto also warns of events that only capture v1 drops or changes
-	Now                   func() time.Time // a clock is a function, as time.Now is
+	Protocol              event.Protocol // selects rules; ProtocolAuto also warns of events that only capture v1 drops or changes
 }
+
+// Clock tells the time that the ages of events count from. It is safe for concurrent use.
+type Clock interface{ Now() time.Time }
+
+// SystemClock is the clock of this machine.
+type SystemClock struct{}
+
+// Now implements Clock.
+func (SystemClock) Now() time.Time { return time.Now() }
 
 // Gate refuses events that the service would drop, change or fail on, and warns of events that it
 // treats specially: the rules of docs/historical-import.md. It is safe for concurrent use.
 type Gate struct {
 	rules      Rules // with defaults filled in
+	clock      Clock
 	groupTypes groupTypes
 }
 
-// NewGate returns a gate with rules; zero fields get defaults.
-func NewGate(rules Rules) *Gate {
+// NewGate returns a gate with rules, whose zero fields get defaults.
+func NewGate(rules Rules, clock Clock) *Gate {
 	if rules.MinAge == 0 {
 		rules.MinAge = defaultMinAge
 	}
-	return &Gate{rules: rules}
+	return &Gate{rules: rules, clock: clock}
 }
 
 func (g *Gate) name(s string) *event.Error {
@@ -125,7 +134,7 @@ func (g *Gate) timestamp(t time.Time) *event.Error {
 	if g.rules.MinAge < 0 {
 		return nil
 	}
-	switch age := g.rules.Now().Sub(t); {
+	switch age := g.clock.Now().Sub(t); {
 	case age < 0:
 		return bad(event.ReasonFuture, "a time in the past")
 	case age < g.rules.MinAge:
@@ -137,7 +146,7 @@ func (g *Gate) timestamp(t time.Time) *event.Error {
 
 // isLive reports whether an event is from the last day and the gate is open for such events.
 func (g *Gate) isLive(t time.Time) bool {
-	return g.rules.MinAge < 0 && g.rules.Now().Sub(t) < 24*time.Hour
+	return g.rules.MinAge < 0 && g.clock.Now().Sub(t) < 24*time.Hour
 }
 
 // size checks an encoded event as the service counts it: as a string within JSON.

@@ -14,6 +14,12 @@ import (
 // Now is the current time of the encoders.
 var Now = time.Date(2026, 6, 1, 12, 0, 0, 0, time.UTC)
 
+// Clock is a clock that stands at Now.
+type Clock struct{}
+
+// Now implements wire.Clock.
+func (Clock) Now() time.Time { return Now }
+
 // Time is the time of the event.
 var Time = time.Date(2024, 2, 29, 23, 59, 59, 123456789, time.FixedZone("", 5*3600+1800))
 
@@ -22,10 +28,7 @@ const Version = "1.2.3"
 
 // Encoder returns the encoder of an import "golden".
 func Encoder(rules wire.Rules) *wire.Encoder {
-	if rules.Now == nil {
-		rules.Now = func() time.Time { return Now }
-	}
-	return wire.NewEncoder(wire.NewGate(rules), wire.NewStamps("hogapi-go", Version, "golden"), maphash.MakeSeed())
+	return wire.NewEncoder(wire.NewGate(rules, Clock{}), wire.NewStamps("hogapi-go", Version, "golden"), maphash.MakeSeed())
 }
 
 // Event is an ordinary event, changed.
