@@ -227,19 +227,6 @@ type GateOptions struct {
 	AllowMergeDangerously bool
 }
 
-// PersonPolicy controls the person properties in the events of an import.
-type PersonPolicy uint8
-
-const (
-	// PersonPolicyKeep sends $set as it is. The values that arrive last win, not the values of the newest event.
-	PersonPolicyKeep PersonPolicy = iota
-	// PersonPolicySetOnce turns $set into $set_once: only values that a person lacks are set. If an event has
-	// both, it keeps the keys of both, with the value of $set for a key that is in both.
-	PersonPolicySetOnce
-	// PersonPolicyStrip removes $set and $set_once from all but identity events.
-	PersonPolicyStrip
-)
-
 func (o GateOptions) check(op Op) error {
 	policy := strconv.Itoa(int(o.PersonPolicy))
 	return refused(op, cmp.Or(
@@ -251,7 +238,7 @@ func (o GateOptions) check(op Op) error {
 
 func (o GateOptions) rules(p Protocol) wire.Rules {
 	return wire.Rules{
-		MinAge: o.MinAge, PersonPolicy: wire.PersonPolicy(o.PersonPolicy), StripHeatmaps: o.StripHeatmaps,
+		MinAge: o.MinAge, PersonPolicy: o.PersonPolicy, StripHeatmaps: o.StripHeatmaps,
 		AllowMergeDangerously: o.AllowMergeDangerously, Protocol: p,
 	}
 }

@@ -235,8 +235,8 @@ func testEvent() Event {
 func TestGateOptions(t *testing.T) {
 	got := GateOptions{MinAge: -1, PersonPolicy: PersonPolicyStrip, StripHeatmaps: true, AllowMergeDangerously: true}.rules(ProtocolV1)
 	assert.Equal(t, wire.Rules{
-		MinAge: -1, PersonPolicy: wire.PersonPolicyStrip, StripHeatmaps: true, AllowMergeDangerously: true, Protocol: ProtocolV1,
+		MinAge: -1, PersonPolicy: PersonPolicyStrip, StripHeatmaps: true, AllowMergeDangerously: true, Protocol: ProtocolV1,
 	}, got)
-	assert.Equal(t, wire.PersonPolicySetOnce, GateOptions{PersonPolicy: PersonPolicySetOnce}.rules(ProtocolAuto).PersonPolicy)
+	assert.Equal(t, PersonPolicySetOnce, GateOptions{PersonPolicy: PersonPolicySetOnce}.rules(ProtocolAuto).PersonPolicy)
 	assert.Zero(t, GateOptions{}.rules(ProtocolAuto))
 }

@@ -17,6 +17,9 @@ type (
 	// Protocol is the way in which events are sent: see [event.Protocol].
 	Protocol = event.Protocol
 
+	// PersonPolicy controls the person properties in the events of an import: see [event.PersonPolicy].
+	PersonPolicy = event.PersonPolicy
+
 	// Receipt accounts for each event: see [event.Receipt].
 	Receipt = event.Receipt
 
@@ -44,6 +47,13 @@ const (
 	ProtocolAuto  = event.ProtocolAuto  // capture v1 if the server has it, otherwise /batch/; asked once before the first event
 	ProtocolV1    = event.ProtocolV1    // POST /i/v1/analytics/events: the answer names the fate of each event
 	ProtocolBatch = event.ProtocolBatch // POST /batch/: one answer for all events of a request
+)
+
+// The policies for person properties.
+const (
+	PersonPolicyKeep    = event.PersonPolicyKeep    // $set is sent as it is: the values that arrive last win
+	PersonPolicySetOnce = event.PersonPolicySetOnce // $set becomes $set_once: only values that a person lacks are set
+	PersonPolicyStrip   = event.PersonPolicyStrip   // only identity events keep $set and $set_once
 )
 
 // Reasons of a stop.

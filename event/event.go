@@ -107,6 +107,20 @@ const (
 	ProtocolBatch Protocol = "batch" // POST /batch/: one answer for all events of a request
 )
 
+// PersonPolicy controls the person properties in the events of an import.
+type PersonPolicy uint8
+
+// The policies for person properties.
+const (
+	// PersonPolicyKeep sends $set as it is. The values that arrive last win, not the values of the newest event.
+	PersonPolicyKeep PersonPolicy = iota
+	// PersonPolicySetOnce turns $set into $set_once: only values that a person lacks are set. If an event has
+	// both, it keeps the keys of both, with the value of $set for a key that is in both.
+	PersonPolicySetOnce
+	// PersonPolicyStrip removes $set and $set_once from all but identity events.
+	PersonPolicyStrip
+)
+
 // Position is a position in a source, such as the base name of a file and a byte offset, or the key of a row of
 // a table. Key must be valid UTF-8. The zero value is the start. Consecutive events with the same Position are
 // one record, which is settled and resumed as a whole. Events without a Position do not advance the point at

@@ -40,15 +40,15 @@ func FuzzEvent(f *testing.F) {
 		if policy&4 == 0 {
 			ev.Set = nil
 		}
-		e := testEncoder(wire.Rules{PersonPolicy: wire.PersonPolicy(policy % 3)})
+		e := testEncoder(wire.Rules{PersonPolicy: event.PersonPolicy(policy % 3)})
 		out, refusal := e.Encode(&ev)
 		if refusal != nil {
-			require.True(t, hasFault(&ev, wire.PersonPolicy(policy%3)), "%v: %+v", refusal, ev)
+			require.True(t, hasFault(&ev, event.PersonPolicy(policy%3)), "%v: %+v", refusal, ev)
 			return
 		}
 		sent := string(out.Wire)
-		checkWire(t, &ev, out, wire.PersonPolicy(policy%3))
-		again, refusal := testEncoder(wire.Rules{PersonPolicy: wire.PersonPolicy(policy % 3)}).Encode(&ev)
+		checkWire(t, &ev, out, event.PersonPolicy(policy%3))
+		again, refusal := testEncoder(wire.Rules{PersonPolicy: event.PersonPolicy(policy % 3)}).Encode(&ev)
 		require.Nil(t, refusal)
 		require.Equal(t, sent, string(again.Wire), "the same on every send")
 		if ev.RawProperties != nil {
@@ -64,7 +64,7 @@ func FuzzEvent(f *testing.F) {
 }
 
 // checkWire compares the wire with the event.
-func checkWire(t *testing.T, f *wire.Fields, out *wire.Encoded, policy wire.PersonPolicy) {
+func checkWire(t *testing.T, f *wire.Fields, out *wire.Encoded, policy event.PersonPolicy) {
 	t.Helper()
 	var sent struct {
 		UUID       uuid.UUID
@@ -94,10 +94,10 @@ func checkWire(t *testing.T, f *wire.Fields, out *wire.Encoded, policy wire.Pers
 			want[key] = value
 		}
 	}
-	if policy == wire.PersonPolicyKeep && f.Set != nil {
+	if policy == event.PersonPolicyKeep && f.Set != nil {
 		want["$set"] = f.Set
 	}
-	if policy != wire.PersonPolicyKeep { // the policy has its own tests
+	if policy != event.PersonPolicyKeep { // the policy has its own tests
 		for _, key := range []string{"$set", "$set_once"} {
 			delete(want, key)
 			delete(sent.Properties, key)
@@ -107,7 +107,7 @@ func checkWire(t *testing.T, f *wire.Fields, out *wire.Encoded, policy wire.Pers
 }
 
 // hasFault finds the causes of a refusal without the gate's code. It does not distinguish them.
-func hasFault(f *wire.Fields, policy wire.PersonPolicy) bool {
+func hasFault(f *wire.Fields, policy event.PersonPolicy) bool {
 	year := f.Timestamp.UTC().Year()
 	runes := utf8.RuneCountInString
 	switch {
@@ -145,7 +145,7 @@ func hasFault(f *wire.Fields, policy wire.PersonPolicy) bool {
 	for key, value := range members {
 		switch key {
 		case "$set", "$set_once", "$process_person_profile", "$cookieless_mode":
-			if value[0] != '{' || f.Set != nil || policy == wire.PersonPolicySetOnce {
+			if value[0] != '{' || f.Set != nil || policy == event.PersonPolicySetOnce {
 				return true
 			}
 		}
@@ -170,10 +170,10 @@ func FuzzNotedProperties(f *testing.F) {
 		`{"$heatmap_data":1,"$session_id":"x"}`, `{"$current_url":"u","$prev_pageview_pathname":"/"}`, `{"$groups":{"a":1},"$unset":[]}`, `{"$window_id":7,"$import_job_id":"x"}`,
 	} {
 		f.Add([]byte(`{"event":"e","distinct_id":"ann","timestamp":"2024-05-01T12:30:00Z","properties":`+properties+`}`), uint8(0))
-		f.Add([]byte(`{"event":"$set","timestamp":"2024-05-01T12:30:00Z","properties":`+properties+`,"$set":{}}`), uint8(wire.PersonPolicyStrip))
+		f.Add([]byte(`{"event":"$set","timestamp":"2024-05-01T12:30:00Z","properties":`+properties+`,"$set":{}}`), uint8(event.PersonPolicyStrip))
 	}
 	f.Fuzz(func(t *testing.T, line []byte, policy uint8) {
-		o := wire.Rules{PersonPolicy: wire.PersonPolicy(policy % 3), StripHeatmaps: policy/3%2 == 1}
+		o := wire.Rules{PersonPolicy: event.PersonPolicy(policy % 3), StripHeatmaps: policy/3%2 == 1}
 		trusting, doubting := testEncoder(o), testEncoder(o)
 		parser := newParser()
 		for range 2 { // no note of an earlier event may remain

@@ -35,20 +35,10 @@ var unlikelyBefore = time.Date(1980, 1, 1, 0, 0, 0, 0, time.UTC)
 
 const wantStored = "a year from 1900 to 2299: the service's storage moves others to the nearest of these"
 
-// PersonPolicy selects the treatment of person properties.
-type PersonPolicy uint8
-
-// Policies for person properties.
-const (
-	PersonPolicyKeep    PersonPolicy = iota
-	PersonPolicySetOnce              // $set becomes $set_once
-	PersonPolicyStrip                // only identity events keep them
-)
-
 // Rules are the settings of a gate.
 type Rules struct {
 	MinAge                time.Duration // default 48 h; below 0: any age
-	PersonPolicy          PersonPolicy
+	PersonPolicy          event.PersonPolicy
 	StripHeatmaps         bool
 	AllowMergeDangerously bool
 	Protocol              event.Protocol // selects rules; ProtocolAuto also warns of events that only capture v1 drops or changes

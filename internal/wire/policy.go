@@ -12,11 +12,11 @@ import (
 // rewrite applies the policies for person properties and heatmaps to the properties.
 func (e *Encoder) rewrite(f *Fields, members []byte) ([]byte, error) {
 	policy, s := e.gate.rules.PersonPolicy, e.seen
-	if len(s.set)+len(s.setOnce) == 0 || policy == PersonPolicyStrip && isIdentity(f.Name) {
-		policy = PersonPolicyKeep
+	if len(s.set)+len(s.setOnce) == 0 || policy == event.PersonPolicyStrip && isIdentity(f.Name) {
+		policy = event.PersonPolicyKeep
 	}
 	strips := e.gate.rules.StripHeatmaps && s.hasHeatmap()
-	if policy == PersonPolicyKeep && !strips {
+	if policy == event.PersonPolicyKeep && !strips {
 		return members, nil
 	}
 	renames := strips && s.facts&hasPreviousPath != 0 && s.facts&hasCurrentURL != 0
@@ -25,7 +25,7 @@ func (e *Encoder) rewrite(f *Fields, members []byte) ([]byte, error) {
 	object := append(append([]byte{'{'}, members...), '}')
 	err := jsonb.Object(object, func(key, value []byte) {
 		switch text := string(key); {
-		case policy != PersonPolicyKeep && (text == "$set" || text == "$set_once"):
+		case policy != event.PersonPolicyKeep && (text == "$set" || text == "$set_once"):
 		case strips && text == "$heatmap_data":
 		case renames && text == previousPath:
 			out = appendRawMember(out, []byte(renamedPath), value)
@@ -38,7 +38,7 @@ func (e *Encoder) rewrite(f *Fields, members []byte) ([]byte, error) {
 		err = errors.New(renamedPath + " and " + previousPath +
 			" are both there: rename one, since Gate.StripHeatmaps makes the first of the second")
 	}
-	if err == nil && policy == PersonPolicySetOnce {
+	if err == nil && policy == event.PersonPolicySetOnce {
 		var once []byte
 		if once, err = e.mergedOnce(f); err == nil {
 			out = appendRawMember(out, []byte("$set_once"), once)
@@ -93,13 +93,13 @@ func appendRawMember(out, key, value []byte) []byte {
 // appendPersonProperties adds Event.Set and Event.SetOnce under the person policy.
 func (e *Encoder) appendPersonProperties(b []byte, f *Fields) ([]byte, *event.Error) {
 	set, once := f.Set, f.SetOnce
-	if e.gate.rules.PersonPolicy == PersonPolicyStrip && !isIdentity(f.Name) {
+	if e.gate.rules.PersonPolicy == event.PersonPolicyStrip && !isIdentity(f.Name) {
 		return b, nil
 	}
 	if set != nil && len(e.seen.set) > 0 || once != nil && len(e.seen.setOnce) > 0 {
 		return nil, badReserved("$set", "$set and $set_once each either in the event's fields or in its properties")
 	}
-	if e.gate.rules.PersonPolicy == PersonPolicySetOnce {
+	if e.gate.rules.PersonPolicy == event.PersonPolicySetOnce {
 		if len(e.seen.set)+len(e.seen.setOnce) > 0 {
 			return b, nil // merged into the properties: see rewrite
 		}

@@ -15,7 +15,7 @@ import (
 )
 
 // personProperties returns $set and $set_once of the encoded event, and its property "a".
-func personProperties(t *testing.T, policy wire.PersonPolicy, f wire.Fields) (person [2]any, a any) {
+func personProperties(t *testing.T, policy event.PersonPolicy, f wire.Fields) (person [2]any, a any) {
 	t.Helper()
 	out, refusal := testEncoder(wire.Rules{PersonPolicy: policy}).Encode(&f)
 	require.Nil(t, refusal)
@@ -52,15 +52,15 @@ func TestSetPolicy(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := wiretest.Event(func(f *wire.Fields) { f.Properties = map[string]any{"a": `q"q`} }, tt.change)
-			for policy, want := range map[wire.PersonPolicy][2]any{
-				wire.PersonPolicyKeep: {tt.set, tt.once}, wire.PersonPolicySetOnce: {nil, tt.merged}, wire.PersonPolicyStrip: {nil, nil},
+			for policy, want := range map[event.PersonPolicy][2]any{
+				event.PersonPolicyKeep: {tt.set, tt.once}, event.PersonPolicySetOnce: {nil, tt.merged}, event.PersonPolicyStrip: {nil, nil},
 			} {
 				person, a := personProperties(t, policy, f)
 				assert.Equal(t, want, person, policy)
 				assert.Equal(t, `q"q`, a)
 			}
 			f.Name = "$identify"
-			person, _ := personProperties(t, wire.PersonPolicyStrip, f)
+			person, _ := personProperties(t, event.PersonPolicyStrip, f)
 			assert.Equal(t, [2]any{tt.set, tt.once}, person)
 		})
 	}
@@ -72,7 +72,7 @@ func TestSetPolicyOfDoubles(t *testing.T) {
 		"$set":      func(e *wire.Fields) { e.Set = map[string]any{"b": 1} },
 		"$set_once": func(e *wire.Fields) { e.SetOnce = map[string]any{"b": 1} },
 	} {
-		for _, policy := range []wire.PersonPolicy{wire.PersonPolicyKeep, wire.PersonPolicySetOnce} {
+		for _, policy := range []event.PersonPolicy{event.PersonPolicyKeep, event.PersonPolicySetOnce} {
 			f := wiretest.Event()
 			f.Properties = map[string]any{key: map[string]any{"c": 1}}
 			change(&f)

@@ -138,7 +138,7 @@ func (e *Encoder) nameWarnings(f *Fields) (w Warnings) {
 	}
 	s := e.seen
 	hasSet := len(s.set)+len(s.setOnce) > 0 || f.Set != nil || f.SetOnce != nil
-	if w&(aiEvent|exceptionEvent) != 0 && hasSet && e.gate.rules.PersonPolicy != PersonPolicyStrip {
+	if w&(aiEvent|exceptionEvent) != 0 && hasSet && e.gate.rules.PersonPolicy != event.PersonPolicyStrip {
 		w |= setIgnored
 	}
 	return w
