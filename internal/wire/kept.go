@@ -5,177 +5,177 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"math"
 	"time"
 
 	"github.com/hogapi/hogapi/event"
 	"github.com/hogapi/hogapi/internal/errtext"
+	"github.com/hogapi/hogapi/internal/inside"
 	"github.com/hogapi/hogapi/internal/jsonb"
+	"github.com/hogapi/hogapi/internal/lines"
 )
 
-// Kept is an event with everything that an import needs to know of it, in bytes that only this
-// package reads.
-type Kept struct {
-	Fields
+const keptVersion = 1
 
-	AnonymousID      string
-	UserIDs          []string
-	Position, Origin event.Position
-	Record           []byte // may be nil
-	Where, Format    string
-	Number           uint64
+var (
+	errNotKept = errors.New("hogapi: not an event that this release has kept")
+	errDamaged = errors.New("hogapi: the bytes of a kept event are damaged")
+)
 
-	IsMapped, IsFinal, NeedsMapping, IsLoose bool
-
-	Table []byte // of a row with a fault, as JSON; may be nil
-
-	Bad *KeptBad // nil if the record made an event
+// AppendEvent is for sources that store the events of another source. They must read that source through history.Concat,
+// which numbers the events of a record. It appends everything that an import needs to know of an event, with the record for a
+// reject, and the reason if it is skipped or rejected. Properties that JSON cannot hold are an error.
+func AppendEvent(b []byte, ev *event.Event) ([]byte, error) {
+	w := keptWriter{b: append(b, keptVersion)}
+	if w.event(ev); w.err != nil {
+		return b, fmt.Errorf("hogapi: the event cannot be kept: %w", w.err)
+	}
+	return w.b, nil
 }
 
-// KeptBad is a record that made no event, and the reason.
-type KeptBad struct {
-	Raw  []byte // may be nil
-	Note KeptNote
+func (w *keptWriter) event(ev *event.Event) {
+	if ev.Properties != nil && ev.RawProperties != nil {
+		w.err = errors.New("the event has both Properties and RawProperties")
+		return
+	}
+	w.text(ev.Name)
+	w.text(ev.DistinctID)
+	w.text(ev.AnonymousID)
+	w.time(ev.Timestamp)
+	w.b = append(w.b, ev.UUID[:]...)
+	w.position(ev.Position)
+	w.position(ev.Origin)
+	if ev.RawProperties != nil {
+		w.bytes(ev.RawProperties)
+	} else {
+		w.object(ev.Properties)
+	}
+	w.object(ev.Set)
+	w.object(ev.SetOnce)
+	from := ev.Inside(inside.Key{})
+	w.bytes(from.Record)
+	w.text(from.Location())
+	w.text(from.Format)
+	w.b = binary.AppendUvarint(w.b, from.Number)
+	isLoose := from.IsLoose || from.File == nil && from.Where == ""
+	w.flags(from.IsMapped, from.IsFinal, from.NeedsMapping, isLoose, from.Bad != nil, len(ev.UserIDs) > 0, from.Table != nil)
+	if from.Bad != nil {
+		w.bytes(from.Bad.Raw)
+		w.marshaled(noteOf(from.Bad.Err))
+	}
+	if len(ev.UserIDs) > 0 {
+		w.b = binary.AppendUvarint(w.b, uint64(len(ev.UserIDs)))
+		for _, id := range ev.UserIDs {
+			w.text(id)
+		}
+	}
+	if from.Table != nil {
+		w.marshaled(from.Table)
+	}
 }
 
-// KeptNote says why a record made no event, in one of its fields.
-type KeptNote struct {
+// ReadEvent reads the output of AppendEvent. The event shares the bytes of data; its properties are raw.
+func ReadEvent(data []byte, ev *event.Event) error {
+	r := keptReader{b: data}
+	if r.byte() != keptVersion {
+		return errNotKept
+	}
+	made := r.event()
+	if r.err != nil || len(r.b) > 0 {
+		return errDamaged
+	}
+	*ev = made
+	return nil
+}
+
+func (r *keptReader) event() (ev event.Event) {
+	ev.Name, ev.DistinctID, ev.AnonymousID, ev.Timestamp = string(r.bytes()), string(r.bytes()), string(r.bytes()), r.time()
+	copy(ev.UUID[:], r.take(len(ev.UUID)))
+	ev.Position, ev.Origin = r.position(), r.position()
+	ev.RawProperties = r.bytes()
+	ev.Set, ev.SetOnce = r.object(), r.object()
+	from := ev.Inside(inside.Key{})
+	from.Record = r.bytes()
+	from.Where, from.Format, from.Number = string(r.bytes()), string(r.bytes()), r.uvarint()
+	flags := r.byte()
+	from.IsMapped, from.IsFinal, from.NeedsMapping, from.IsLoose = flags&1 != 0, flags&2 != 0, flags&4 != 0, flags&8 != 0
+	if flags&16 != 0 {
+		from.Bad = &inside.BadRecord{Raw: r.bytes()}
+		var note keptNote
+		r.unmarshal(&note)
+		from.Bad.Err = note.fault()
+	}
+	if flags&32 != 0 {
+		for n := r.uvarint(); n > 0 && r.err == nil; n-- {
+			ev.UserIDs = append(ev.UserIDs, string(r.bytes()))
+		}
+	}
+	if flags&64 != 0 {
+		from.Table = new(lines.Table)
+		r.unmarshal(from.Table)
+	}
+	return ev
+}
+
+// keptNote says why a record made no event, in one of its fields.
+type keptNote struct {
 	Skip    *string       `json:"skip,omitempty"`
-	Refusal *KeptRefusal  `json:"refusal,omitempty"`
-	Also    []KeptRefusal `json:"also,omitempty"`
+	Refusal *keptRefusal  `json:"refusal,omitempty"`
+	Also    []keptRefusal `json:"also,omitempty"`
 	Text    string        `json:"text,omitempty"`
 }
 
-// KeptRefusal is a fault of an event.
-type KeptRefusal struct {
+// keptRefusal is an event.Error with the text of its cause.
+type keptRefusal struct {
 	Reason                   event.Reason
 	Field, Value, Want, Text string
 }
 
-// NoteOf converts a refusal to a note, with the text of its cause.
-func NoteOf(r *event.Error) KeptNote {
-	first := keep(r)
-	note := KeptNote{Refusal: &first}
-	for _, other := range r.Also {
-		note.Also = append(note.Also, keep(other))
+func noteOf(err error) (n keptNote) {
+	if skip, ok := errors.AsType[*event.SkipError](err); ok {
+		return keptNote{Skip: &skip.Reason}
 	}
-	return note
+	refusal, ok := errors.AsType[*event.Error](err)
+	if !ok {
+		return keptNote{Text: errtext.WithoutPrefix(err).Error()}
+	}
+	n.Refusal = new(keep(refusal))
+	for _, other := range refusal.Also {
+		n.Also = append(n.Also, keep(other))
+	}
+	return n
 }
 
-func keep(r *event.Error) KeptRefusal {
-	k := KeptRefusal{Reason: r.Reason, Field: r.Field, Value: r.Value, Want: r.Want}
+// fault returns the error that the note was made of.
+func (n *keptNote) fault() error {
+	switch {
+	case n.Skip != nil:
+		return &event.SkipError{Reason: *n.Skip}
+	case n.Refusal == nil:
+		return errors.New(n.Text)
+	}
+	refusal := n.Refusal.fault()
+	for _, other := range n.Also {
+		refusal.Also = append(refusal.Also, other.fault())
+	}
+	return refusal
+}
+
+func keep(r *event.Error) keptRefusal {
+	k := keptRefusal{Reason: r.Reason, Field: r.Field, Value: r.Value, Want: r.Want}
 	if r.Err != nil {
 		k.Text = errtext.WithoutPrefix(r.Err).Error()
 	}
 	return k
 }
 
-// Fault converts a note with a refusal back to the refusal.
-func (n KeptNote) Fault() *event.Error {
-	r := n.Refusal.fault()
-	for _, other := range n.Also {
-		r.Also = append(r.Also, other.fault())
-	}
-	return r
-}
-
-func (k KeptRefusal) fault() *event.Error {
+func (k keptRefusal) fault() *event.Error {
 	r := &event.Error{Reason: k.Reason, Field: k.Field, Value: k.Value, Want: k.Want}
 	if k.Text != "" {
 		r.Err = errors.New(k.Text)
 	}
 	return r
-}
-
-const keptVersion = 1
-
-// Append appends the event. It returns an error for properties that JSON cannot hold.
-func (k *Kept) Append(b []byte) ([]byte, error) {
-	if k.Properties != nil && k.RawProperties != nil {
-		return b, errors.New("the event has both Properties and RawProperties")
-	}
-	w := keptWriter{b: append(b, keptVersion)}
-	w.text(k.Name)
-	w.text(k.DistinctID)
-	w.text(k.AnonymousID)
-	w.time(k.Timestamp)
-	w.b = append(w.b, k.UUID[:]...)
-	w.position(k.Position)
-	w.position(k.Origin)
-	if k.RawProperties != nil {
-		w.bytes(k.RawProperties)
-	} else {
-		w.object(k.Properties)
-	}
-	w.object(k.Set)
-	w.object(k.SetOnce)
-	w.bytes(k.Record)
-	w.text(k.Where)
-	w.text(k.Format)
-	w.b = binary.AppendUvarint(w.b, k.Number)
-	w.flags(k.IsMapped, k.IsFinal, k.NeedsMapping, k.IsLoose, k.Bad != nil, len(k.UserIDs) > 0, k.Table != nil)
-	if k.Bad != nil {
-		w.bytes(k.Bad.Raw)
-		note, err := json.Marshal(k.Bad.Note)
-		w.err = errors.Join(w.err, err)
-		w.bytes(note)
-	}
-	if len(k.UserIDs) > 0 {
-		w.b = binary.AppendUvarint(w.b, uint64(len(k.UserIDs)))
-		for _, id := range k.UserIDs {
-			w.text(id)
-		}
-	}
-	if k.Table != nil {
-		w.bytes(k.Table)
-	}
-	if w.err != nil {
-		return b, w.err
-	}
-	return w.b, nil
-}
-
-var (
-	// ErrNotKept is returned for bytes of another form or release.
-	ErrNotKept = errors.New("not an event that this release has kept")
-	// ErrDamaged is returned for bytes with another checksum.
-	ErrDamaged = errors.New("the bytes of a kept event are damaged")
-)
-
-// ReadKept reads an event that Append has written. The event shares memory with data; its
-// properties are raw.
-func ReadKept(data []byte) (k Kept, err error) {
-	r := keptReader{b: data}
-	if r.byte() != keptVersion {
-		return k, ErrNotKept
-	}
-	k.Name, k.DistinctID, k.AnonymousID, k.Timestamp = string(r.bytes()), string(r.bytes()), string(r.bytes()), r.time()
-	copy(k.UUID[:], r.take(len(k.UUID)))
-	k.Position, k.Origin = r.position(), r.position()
-	k.RawProperties = r.bytes()
-	k.Set, k.SetOnce = r.object(), r.object()
-	k.Record = r.bytes()
-	k.Where, k.Format, k.Number = string(r.bytes()), string(r.bytes()), r.uvarint()
-	flags := r.byte()
-	k.IsMapped, k.IsFinal, k.NeedsMapping, k.IsLoose = flags&1 != 0, flags&2 != 0, flags&4 != 0, flags&8 != 0
-	if flags&16 != 0 {
-		k.Bad = &KeptBad{Raw: r.bytes()}
-		if err := json.Unmarshal(r.bytes(), &k.Bad.Note); err != nil {
-			r.err = err
-		}
-	}
-	if flags&32 != 0 {
-		for n := r.uvarint(); n > 0 && r.err == nil; n-- {
-			k.UserIDs = append(k.UserIDs, string(r.bytes()))
-		}
-	}
-	if flags&64 != 0 {
-		k.Table = r.bytes()
-	}
-	if r.err != nil || len(r.b) > 0 {
-		return Kept{}, ErrDamaged
-	}
-	return k, nil
 }
 
 type keptWriter struct {
@@ -215,6 +215,12 @@ func (w *keptWriter) object(m map[string]any) {
 		return
 	}
 	text, err := w.json.AppendValue(nil, m)
+	w.err = errors.Join(w.err, err)
+	w.bytes(text)
+}
+
+func (w *keptWriter) marshaled(v any) {
+	text, err := json.Marshal(v)
 	w.err = errors.Join(w.err, err)
 	w.bytes(text)
 }
@@ -282,12 +288,19 @@ func (r *keptReader) position() event.Position {
 	return event.Position{Key: string(r.bytes()), Offset: r.varint()}
 }
 
+func (r *keptReader) unmarshal(v any) {
+	if err := json.Unmarshal(r.bytes(), v); err != nil {
+		r.err = err
+	}
+}
+
 // object returns an object; its numbers keep their digits.
-func (r *keptReader) object() (m map[string]any) {
+func (r *keptReader) object() map[string]any {
 	text := r.bytes()
 	if text == nil {
 		return nil
 	}
+	var m map[string]any
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.UseNumber()
 	if err := d.Decode(&m); err != nil {
