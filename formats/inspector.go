@@ -17,18 +17,16 @@ import (
 
 // inspector notes facts about the records of a check.
 type inspector struct {
-	result   CheckReport
-	kept     map[string]*int64        // becomes result.Kept
-	names    map[string]bool          // of the examples
-	kinds    map[idKind]bool          // of the examples
-	ids      estimate.Marks[struct{}] // that the vendor gave records
-	keys     keyTable[keyUse]
-	ofRecord places[keyUse] // of its keys, and of those of the objects in it
-	ofEvent  places[keyUse]
-	records  int64
-	objects  int64
-	events   int64
-	test     RecordTest // may be nil
+	result  CheckReport
+	kept    map[string]*int64        // becomes result.Kept
+	names   map[string]bool          // of the examples
+	kinds   map[idKind]bool          // of the examples
+	ids     estimate.Marks[struct{}] // that the vendor gave records
+	keys    keyTable[keyUse]
+	records int64
+	objects int64
+	events  int64
+	test    RecordTest // may be nil
 }
 
 // keyUse is where a key was seen last.
@@ -122,28 +120,28 @@ func (i *inspector) seeID(id uuid.UUID) {
 // seeKeys notes the keys of a record, and of the objects in it: of a damaged or doubtful one, the keys before the fault.
 func (i *inspector) seeKeys(record []byte, view *jsonb.View) {
 	if len(i.keys.known) > maxKeys {
-		i.keys, i.ofRecord, i.ofEvent = keyTable[keyUse]{}, nil, nil
+		i.keys = keyTable[keyUse]{}
 	}
 	i.records++
-	place := 0
+	e := &i.keys.first
 	if view != nil {
 		view.Each(func(key, _ []byte, _ bool) {
-			i.keys.at(&i.ofRecord, place, key).record = i.records
-			place++
+			e = i.keys.after(e, key)
+			e.of.record = i.records
 		})
 		return
 	}
 	_ = jsonb.Object(record, func(key, value []byte) {
-		i.keys.at(&i.ofRecord, place, key).record = i.records
-		place++
+		e = i.keys.after(e, key)
+		e.of.record = i.records
 		if value[0] != '{' {
 			return
 		}
 		i.objects++
 		isTwice := false
 		jsonb.Members(value[1:len(value)-1], func(key, _, _ []byte) {
-			use := i.keys.at(&i.ofRecord, place, key)
-			place++
+			e = i.keys.after(e, key)
+			use := &e.of
 			if isTwice = isTwice || use.object == i.objects; !isTwice {
 				use.record, use.object = i.records, i.objects
 			}
@@ -154,10 +152,10 @@ func (i *inspector) seeKeys(record []byte, view *jsonb.View) {
 // seeProperties counts the properties that are keys of the record too.
 func (i *inspector) seeProperties(ev *hogapi.Event, view *jsonb.View) {
 	i.events++
-	place := 0
+	e := &i.keys.first
 	note := func(name []byte) {
-		use := i.keys.at(&i.ofEvent, place, name)
-		place++
+		e = i.keys.after(e, name)
+		use := &e.of
 		if use.record != i.records || use.event == i.events || len(name) > 0 && name[0] == '$' {
 			return
 		}

@@ -1,34 +1,43 @@
 package formats
 
 // keyTable has what is known of keys, by their texts. Its zero value is empty.
-type keyTable[T any] struct{ known map[string]*keyEntry[T] }
+type keyTable[T any] struct {
+	known     map[string]*keyEntry[T]
+	first     keyEntry[T] // before the first key of an object
+	max       int         // keys that are kept; 0: all
+	isPartial bool        // there were more
+}
 
 type keyEntry[T any] struct {
 	name string
 	of   T
+	next [2]*keyEntry[T] // the keys that came after it lately: in most objects of a file, one of them is the next key again
 }
 
-// places are the keys of the object before, in its order: most objects of a file have the same keys in the same order, so
-// that a comparison finds them.
-type places[T any] []*keyEntry[T]
-
-// at returns what is known of the key at a place of an object.
-func (t *keyTable[T]) at(lately *places[T], place int, key []byte) *T {
-	if place < len(*lately) && (*lately)[place].name == string(key) {
-		return &(*lately)[place].of
+// after returns what is known of a key that comes after another one.
+func (t *keyTable[T]) after(e *keyEntry[T], key []byte) *keyEntry[T] {
+	if next := e.next[0]; next != nil && next.name == string(key) {
+		return next
 	}
-	e := t.known[string(key)]
-	if e == nil {
-		if t.known == nil {
-			t.known = map[string]*keyEntry[T]{}
+	next := e.next[1]
+	if next == nil || next.name != string(key) {
+		if next = t.known[string(key)]; next == nil {
+			next = t.add(string(key))
 		}
-		e = &keyEntry[T]{name: string(key)}
-		t.known[e.name] = e
 	}
-	if place < len(*lately) {
-		(*lately)[place] = e
-	} else {
-		*lately = append(*lately, e)
+	e.next[0], e.next[1] = next, e.next[0]
+	return next
+}
+
+// add makes a key known, unless there are too many: then what is noted of it is forgotten.
+func (t *keyTable[T]) add(key string) *keyEntry[T] {
+	e := &keyEntry[T]{name: key}
+	if t.isPartial = t.isPartial || t.max > 0 && len(t.known) >= t.max; t.isPartial {
+		return e
 	}
-	return &e.of
+	if t.known == nil {
+		t.known = map[string]*keyEntry[T]{}
+	}
+	t.known[key] = e
+	return e
 }

@@ -32,16 +32,15 @@ import (
 // Events may come in any order, each one once. The memory is at most 32 MiB: more sessions are sorted on disk, in the
 // folder for temporary files. It is not safe for concurrent use. Call Close, or Report, which closes it.
 type WebAnalytics struct {
-	now    time.Time
-	report WebReport
-	months map[int]*webMonth // by year and month
-	total  webMonth
-	other  *webMonth // of all months that are too many
-	types  map[string]*webProperty
-	lately []*webProperty // of the event before, in its order
-	busy   busyIDs
-	fold   webFold
-	failed error
+	now        time.Time
+	report     WebReport
+	months     map[int]*webMonth // by year and month
+	total      webMonth
+	other      *webMonth // of all months that are too many
+	properties keyTable[webProperty]
+	busy       busyIDs
+	fold       webFold
+	failed     error
 }
 
 // WebAnalyticsOptions are the options of [NewWebAnalytics].
@@ -128,7 +127,7 @@ func NewWebAnalytics(options *WebAnalyticsOptions) *WebAnalytics {
 		w.now = options.Now
 	}
 	w.total.visitors = new(estimate.Distinct)
-	w.types, w.report.Outside = map[string]*webProperty{}, map[string]history.CheckFinding{}
+	w.properties.max, w.report.Outside = maxProperties, map[string]history.CheckFinding{}
 	return w
 }
 
@@ -220,9 +219,9 @@ func (w *WebAnalytics) Report(ctx context.Context) (WebReport, error) {
 		return WebReport{}, errors.Join(w.failed, err)
 	}
 	r := w.report
-	r.Types = map[string]PropertyTypes{}
-	for name, types := range w.types {
-		r.Types[name] = types.types
+	r.Types, r.TypesPartial = map[string]PropertyTypes{}, w.properties.isPartial
+	for name, property := range w.properties.known {
+		r.Types[name] = property.of.types
 	}
 	for _, m := range w.sortedMonths() {
 		r.Months = append(r.Months, m.finished())

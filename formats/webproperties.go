@@ -122,38 +122,39 @@ func (p *webProperties) touch() channel.Touch {
 	}
 }
 
-// webProperty is a property that events have.
+// webProperty is what is known of a property that events have.
 type webProperty struct {
-	name  string
-	field webField
-	types PropertyTypes
+	isKnown bool // field is set
+	field   webField
+	types   PropertyTypes
 }
+
+// count counts a value by the first byte of its JSON, and reports whether it matters to web analytics.
+func (p *webProperty) count(name string, first byte) bool {
+	if !p.isKnown {
+		p.field, p.isKnown = webFields[name], true
+	}
+	*p.types.of(first)++
+	return p.field != fieldNone && first != 'n'
+}
+
+// maxProperties are the properties of which the types are counted.
+const maxProperties = 1000
 
 // propertiesOf reads the properties of an event, and counts their types.
 func (w *WebAnalytics) propertiesOf(ev *hogapi.Event, view *jsonb.View, p *webProperties) {
 	for name, value := range ev.Properties {
-		known, first := w.property(name), firstOf(value)
-		*known.types.of(first)++
-		if known.field != fieldNone && first != 'n' {
-			p[known.field] = webText{text: webTextOf(value), isSet: true}
+		if known := w.properties.after(&keyEntry[webProperty]{}, []byte(name)); known.of.count(name, firstOf(value)) {
+			p[known.of.field] = webText{text: webTextOf(value), isSet: true}
 		}
 	}
 	if len(ev.RawProperties) == 0 {
 		return
 	}
-	n := 0
+	known := &w.properties.first
 	note := func(key, value []byte) {
-		// Most events of a file have the same keys in the same order.
-		if n == len(w.lately) {
-			w.lately = append(w.lately, w.property(string(key)))
-		} else if w.lately[n].name != string(key) {
-			w.lately[n] = w.property(string(key))
-		}
-		known := w.lately[n]
-		n++
-		*known.types.of(value[0])++
-		if known.field != fieldNone && value[0] != 'n' {
-			p[known.field] = webText{raw: value, isSet: true}
+		if known = w.properties.after(known, key); known.of.count(known.name, value[0]) {
+			p[known.of.field] = webText{raw: value, isSet: true}
 		}
 	}
 	if view.IsOf(ev.RawProperties) {
@@ -161,22 +162,6 @@ func (w *WebAnalytics) propertiesOf(ev *hogapi.Event, view *jsonb.View, p *webPr
 		return
 	}
 	_ = jsonb.Object(ev.RawProperties, note) // of damaged ones, those before the fault
-}
-
-// property returns the property of a name. If there are too many, it returns one that is not reported.
-func (w *WebAnalytics) property(name string) *webProperty {
-	const most = 1000
-	if known := w.types[name]; known != nil {
-		return known
-	}
-	name = strings.Clone(name)
-	known := &webProperty{name: name, field: webFields[name]}
-	if len(w.types) < most {
-		w.types[name] = known
-	} else {
-		w.report.TypesPartial = true
-	}
-	return known
 }
 
 // firstOf returns a byte with which the JSON of a value may begin.
