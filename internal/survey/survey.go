@@ -142,7 +142,8 @@ func (s *Survey) Persons() int64 { return s.persons.Count() }
 // Days returns the counts by day and name.
 func (s *Survey) Days() []ledger.Row { return s.days.Rows() }
 
-// Watch gets what a check reads, in the order of the files. Each function may be nil.
+// Watch gets what a check reads, in the order of the files. It has functions, because a check cannot call the packages above
+// it, and most of them watch either records or events. Each may be nil.
 type Watch struct {
 	// Record gets a record and what its format made of it.
 	Record func(record []byte, events []event.Event, err error)
