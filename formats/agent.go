@@ -4,7 +4,7 @@ package formats
 // property out if its field is empty.
 type Agent struct {
 	Browser        string // $browser, such as "Chrome", "Mobile Safari" or "Microsoft Edge"
-	BrowserVersion string // $browser_version, the text of a number such as 120 or 17.2, which is sent as a number
+	BrowserVersion string // $browser_version: 120 or 17.2 is sent as a number, as posthog-js does, and 120.0.6099 as a text
 	OS             string // $os, such as "Mac OS X", "Windows", "iOS" or "Android"
 	OSVersion      string // $os_version, such as "10.15.7", or "10" for Windows
 	DeviceType     string // $device_type: "Desktop", "Mobile", "Tablet", "Console" or "Wearable"

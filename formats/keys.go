@@ -22,7 +22,9 @@ func (t *keyTable[T]) after(e *keyEntry[T], key []byte) *keyEntry[T] {
 	next := e.next[1]
 	if next == nil || next.name != string(key) {
 		if next = t.known[string(key)]; next == nil {
-			next = t.add(string(key))
+			if next = t.add(string(key)); t.isPartial { // it is not kept
+				return next
+			}
 		}
 	}
 	e.next[0], e.next[1] = next, e.next[0]

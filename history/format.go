@@ -49,8 +49,9 @@ type Format struct {
 	//
 	// Convert must be a pure function: in every run it must return the same events for the same record, regardless
 	// of the records before it. Several goroutines may call it at the same time. The events may share the bytes of
-	// the record; Convert must neither change these bytes nor keep them elsewhere. The events need no Position. An
-	// event without a UUID gets one that is derived from the record: see [Files].
+	// the record; Convert must neither change these bytes nor keep them elsewhere. It may replace RawProperties that
+	// another format made, but not change their bytes. The events need no Position. An event without a UUID gets one
+	// that is derived from the record: see [Files].
 	Convert func(record []byte) ([]event.Event, error)
 
 	// ID returns the uuid of a record that has an id of the vendor, and the zero UUID for other records. The first

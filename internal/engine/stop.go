@@ -271,11 +271,14 @@ func (e *Engine) abandoned() error {
 
 // Stats returns how far the engine is. The total is that of the source, if it is known.
 func (e *Engine) Stats(total int64) event.Stats {
-	live, sending := e.ledger.Live(), e.sender.State()
-	s := event.Stats{Requests: e.meter.requests.Load(), PlainBytes: e.meter.plain.Load(), WireBytes: e.meter.wire.Load(), Refused: e.meter.refused.Load()}
-	if at := e.meter.progress.Load(); at != nil {
+	var s event.Stats
+	if at := e.meter.progress.Load(); at != nil { // what is counted first is read last, so that no figure is ahead of its cause
 		s.LastProgress = *at
 	}
+	s.WireBytes = e.meter.wire.Load()
+	s.PlainBytes = e.meter.plain.Load()
+	s.Requests, s.Refused = e.meter.requests.Load(), e.meter.refused.Load()
+	live, sending := e.ledger.Live(), e.sender.State()
 	s.Read, s.Acknowledged, s.Rejected, s.Unconfirmed, s.Skipped = live.Read, live.Acknowledged, live.Rejected, live.Unconfirmed, live.Skipped
 	s.Pending = s.Read - s.Acknowledged - s.Rejected - s.Unconfirmed - s.Skipped
 	s.Resent, s.InFlight, s.Total = live.Resent, live.InFlight, total

@@ -53,7 +53,7 @@ type Options struct {
 	Of     []byte     // JSON for State.Of of a sorting that begins
 	Key    int        // bytes at the beginning of an item that it is sorted by, in the order of bytes.Compare
 	Memory int        // bytes that a run may have
-	Packs  bool       // compress the files: offsets and digests stay the same, and Read at an offset begins up to 1 MiB before
+	Packs  bool       // compress the files: offsets and digests stay the same, and Read at an offset begins up to 16 MiB before
 }
 
 // Sorter sorts into a folder. It is not safe for concurrent use.
@@ -139,7 +139,11 @@ func (s *Sorter) open() error {
 		s.state = state
 	}
 	for _, r := range s.state.Runs {
-		if size, err := s.sizeOf(r.File); err != nil || size != cmp.Or(r.Packed, r.Bytes) {
+		size, err := s.sizeOf(r.File)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		if err != nil || size != cmp.Or(r.Packed, r.Bytes) {
 			return s.damaged(fmt.Sprintf("%s has %d bytes and had %d", r.File, size, cmp.Or(r.Packed, r.Bytes)))
 		}
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/hogapi/hogapi/internal/durable"
 	"github.com/hogapi/hogapi/internal/durable/simdisk"
 	"github.com/hogapi/hogapi/internal/extsort"
 )
@@ -211,6 +212,62 @@ func TestDamagedFolders(t *testing.T) {
 	content, err := os.ReadFile(filepath.Join(foreign, "run-000001"))
 	require.NoError(t, err)
 	assert.Equal(t, "mine", string(content))
+}
+
+// A file that cannot be read now may be read later: only damage makes the folder worth removing.
+func TestFilesThatCannotBeRead(t *testing.T) {
+	t.Parallel()
+	for _, packs := range []bool{false, true} {
+		dir := t.TempDir()
+		options := extsort.Options{Name: "pairs", Key: 2, Memory: 1 << 10, Packs: packs}
+		s, err := extsort.Open(dir, options)
+		require.NoError(t, err)
+		require.NoError(t, sortSome(t, s, []pair{{"aa", "a"}, {"bb", "b"}}))
+		var first int64
+		require.NoError(t, s.Read(0, func(_ []byte, end int64) bool { first = end; return false }))
+		require.NoError(t, s.Close())
+
+		far := &farFS{durable.OS{}, true}
+		options.FS = far
+		_, err = extsort.Open(dir, options)
+		require.ErrorIs(t, err, errFar)
+		require.NotContains(t, err.Error(), "remove")
+		far.isFar = false
+		s, err = extsort.Open(dir, options)
+		require.NoError(t, err)
+		far.isFar = true
+		err = s.Read(first, func([]byte, int64) bool { return true })
+		require.ErrorIs(t, err, errFar)
+		require.NotContains(t, err.Error(), "remove")
+		require.NoError(t, s.Close())
+	}
+}
+
+var errFar = errors.New("stale file handle")
+
+// farFS has files in which nobody can seek while they are far.
+type farFS struct {
+	durable.FS
+
+	isFar bool
+}
+
+func (f *farFS) OpenFile(name string, flag int, perm fs.FileMode) (durable.File, error) {
+	file, err := f.FS.OpenFile(name, flag, perm)
+	return farFile{file, f}, err
+}
+
+type farFile struct {
+	durable.File
+
+	fs *farFS
+}
+
+func (f farFile) Seek(offset int64, whence int) (int64, error) {
+	if f.fs.isFar {
+		return 0, errFar
+	}
+	return f.File.Seek(offset, whence)
 }
 
 // A loss of power at any moment of the sorting, and a failure of any operation, loses and changes nothing: the next

@@ -99,7 +99,7 @@ func openRun(s *Sorter, run Run, offset int64) (*runReader, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &runReader{sorter: s, run: run, file: &runFile{File: file}, offset: offset}
+	r := &runReader{sorter: s, run: run, file: &runFile{File: file, size: cmp.Or(run.Packed, run.Bytes)}, offset: offset}
 	if r.items, err = r.file.from(offset, run.Packed > 0); err != nil {
 		return nil, errors.Join(r.failed(), file.Close())
 	}
@@ -110,6 +110,7 @@ func openRun(s *Sorter, run Run, offset int64) (*runReader, error) {
 type runFile struct {
 	durable.File
 
+	size   int64
 	failed error
 }
 
@@ -119,6 +120,17 @@ func (f *runFile) Read(p []byte) (n int, err error) {
 		f.failed = cmp.Or(f.failed, err)
 	}
 	return n, err
+}
+
+func (f *runFile) Seek(offset int64, whence int) (at int64, err error) {
+	at, err = f.File.Seek(offset, whence)
+	if whence == io.SeekEnd {
+		offset += f.size
+	}
+	if offset >= 0 { // else the index is damaged
+		f.failed = cmp.Or(f.failed, err)
+	}
+	return at, err
 }
 
 // from reads the items of a file from an offset of them on. Each item has a checksum, so those of blocks are not compared.

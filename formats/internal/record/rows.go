@@ -153,8 +153,12 @@ func (o *Object) AddAgent(parse formats.AgentParser, userAgent []byte) {
 		return
 	}
 	a := parse(Text(userAgent))
-	if o.AddGiven("$browser", a.Browser) && a.BrowserVersion != "" {
-		o.Add("$browser_version", []byte(a.BrowserVersion))
+	if o.AddGiven("$browser", a.Browser) {
+		if v := []byte(a.BrowserVersion); len(v) > 0 && isDigit(v[0]) && jsonb.Valid(v) == nil {
+			o.Add("$browser_version", v)
+		} else {
+			o.AddGiven("$browser_version", a.BrowserVersion)
+		}
 	}
 	if o.AddGiven("$os", a.OS) {
 		o.AddGiven("$os_version", a.OSVersion)

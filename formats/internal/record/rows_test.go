@@ -6,6 +6,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/hogapi/hogapi/formats"
 )
 
 // Warehouses and loaders write the same time in many ways.
@@ -52,5 +54,20 @@ func TestAddCountry(t *testing.T) {
 		var o Object
 		o.AddCountry(text)
 		assert.JSONEq(t, want, string(o.JSON()), text)
+	}
+}
+
+// The version of a parser of one's own is never JSON unless it is a number: it would change what else the event has.
+func TestAddAgent(t *testing.T) {
+	for version, want := range map[string]string{
+		"120": "120", "17.2": "17.2", "": "", "120.0.6099.130": `"120.0.6099.130"`, "012": `"012"`, `1,"$set":{"x":1}`: `"1,\"$set\":{\"x\":1}"`, `{"x":1}`: `"{\"x\":1}"`,
+	} {
+		var o Object
+		o.Begin()
+		o.AddAgent(func(string) formats.Agent { return formats.Agent{Browser: "Chrome", BrowserVersion: version} }, []byte(`"Mozilla"`))
+		if want != "" {
+			want = `,"$browser_version":` + want
+		}
+		require.JSONEq(t, `{"$browser":"Chrome"`+want+`}`, string(o.JSON()), version)
 	}
 }
