@@ -90,6 +90,7 @@ var values = strings.NewReplacer(
 	"{job_id}", "'job'", "{start_at}", "'2026-11-01T00:00:00Z'", "{end_at}", "'2026-12-01T00:00:00Z'", "{one_event}", "'e1'", "{after_id}", "''",
 	"{one_id}", "'0190f3c0-0000-7000-8000-00000000000a'", "{uuid_0}", "'0190f3c0-0000-7000-8000-00000000000a'", "{uuid_1}", "'x'",
 	"{name_2}", "'e1'", "{name_3}", "'e2'", "{name_4}", "'e1'", "{ids}", "'0190f3c0-0000-7000-8000-00000000000a'", "{first_digit}", "31", "{digits}", "2",
+	"{data_interval_start}", "toDateTime64('2026-11-01 00:00:00', 6, 'UTC')", "{data_interval_end}", "toDateTime64('2026-12-01 00:00:00', 6, 'UTC')",
 	"{rows}", "timestamp >= toDateTime('2026-11-01T00:00:00Z') AND timestamp < toDateTime('2026-12-01T00:00:00Z')",
 	"{asked}", "created_at >= toDateTime('2026-11-01T00:00:00Z')", "{sent}", "event IN ('e1') AND NOT event IN ('e2')",
 )
