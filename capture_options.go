@@ -109,15 +109,16 @@ func (o CaptureOptions) resolve(op Op, c *Client) (config engine.Config, err err
 		return config, err
 	}
 	limits, room := o.limits()
-	if o.Rejects != nil {
-		config.Handler = guardedHandler{c.core, o.Rejects}
-	}
-	return engine.Config{
-		ID: o.ID, Client: captureClient{c.core, o.OnSettled}, Handler: config.Handler, Gate: o.Gate.rules(ProtocolAuto),
+	config = engine.Config{
+		ID: o.ID, Client: captureClient{c.core, o.OnSettled}, Gate: o.Gate.rules(ProtocolAuto),
 		Stamps: wire.NewStamps(outgoing.Library, outgoing.Version(), o.ID), Seed: maphash.MakeSeed(),
 		Protocol: o.Delivery.Protocol, Encoding: string(cmp.Or(o.Delivery.Compression, CompressionGzip)), NoPreflight: o.Delivery.NoPreflight,
 		Limits: limits, Room: room, Grace: moment, Logger: c.core.logger,
-	}, nil
+	}
+	if o.Rejects != nil {
+		config.Handler = guardedHandler{c.core, o.Rejects}
+	}
+	return config, nil
 }
 
 func (o CaptureOptions) limits() (l delivery.Limits, room delivery.Held) {

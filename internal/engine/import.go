@@ -33,8 +33,7 @@ func (e *Engine) Import(ctx context.Context, source Source) (event.Receipt, erro
 	if readErr == nil { // otherwise the last record may not be whole
 		e.committer.SourceEnded()
 	}
-	e.ending.Do(e.end)
-	receipt, err := e.receipt, e.endErr
+	receipt, err := e.finish()
 	switch {
 	case readErr == nil, errors.Is(err, readErr):
 	case !isCanceled || isFinal(readErr):

@@ -210,6 +210,10 @@ func (e *Engine) Close(ctx context.Context) (event.Receipt, error) {
 		cancel() // before lanes that linger are woken: they must not send
 	}
 	e.sender.Hurry()
+	return e.finish()
+}
+
+func (e *Engine) finish() (event.Receipt, error) {
 	e.ending.Do(e.end)
 	return e.receipt, e.endErr
 }
