@@ -96,7 +96,7 @@ func Check(ctx context.Context, source Source, options *Options) (CheckReport, e
 	}
 	var public event.Event
 	watch := survey.WatchesOf(ctx)
-	ctx = checking(ctx, source, c)
+	ctx = readOnly(ctx, isDirect(source), c)
 	for ev, err := range taken(ctx, source, event.Position{}) {
 		if ctx.Err() != nil {
 			break // the source's error does not matter then

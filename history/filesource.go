@@ -200,7 +200,7 @@ func (w *formatWalk) settle(f *lines.File, m made) ([]event.Event, error) {
 type made struct {
 	events    []event.Event // or a bad one
 	at        time.Time     // of the first one that has a time
-	hasDigest bool          // not all are skipped
+	hasDigest bool          // not all are skipped, and the origin matters
 	digest    records.Digest
 	parts     *inside.Parts // to be freed when the next record is read
 
@@ -216,7 +216,7 @@ func (f Format) made(file *lines.File, l lines.Line, digests *digester) (m made)
 	if f.convert(file, l, &m); m.failed != nil {
 		return m
 	}
-	isSkipped := true
+	isSkipped, lacksUUID := true, false
 	for i := range m.events {
 		ev := &m.events[i]
 		from := ev.Inside(inside.Key{})
@@ -228,14 +228,13 @@ func (f Format) made(file *lines.File, l lines.Line, digests *digester) (m made)
 		if _, skipped := ev.Skipped(); !skipped {
 			isSkipped = false
 		}
-		m.hasDigest = m.hasDigest || ev.UUID == uuid.Nil
+		lacksUUID = lacksUUID || ev.UUID == uuid.Nil
 	}
 	if isSkipped {
-		m.hasDigest = false
 		return m
 	}
 	m.parts = m.events[0].Inside(inside.Key{}).Parts
-	if m.hasDigest = m.hasDigest || !digests.isLazy; !m.hasDigest {
+	if m.hasDigest = lacksUUID || !digests.isLazy; !m.hasDigest {
 		return m
 	}
 	if view := m.parts.RecordOf(l.Beginning()); view != nil {

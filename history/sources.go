@@ -151,14 +151,9 @@ func (n *sourceNotes) Copied(name, earlier string) {
 	}
 }
 
-// checking returns the context of a check of a source.
-func checking(ctx context.Context, source Source, to warner) context.Context {
-	return (&sourceNotes{isCheck: true, isDirect: isDirect(source), verifyArchives: -1, to: to}).in(ctx)
-}
-
-// readOnly returns the context of a read that sends nothing. The warner may be nil.
-func readOnly(ctx context.Context, to warner) context.Context {
-	return (&sourceNotes{isCheck: true, verifyArchives: -1, to: to}).in(ctx)
+// readOnly returns the context of a read of a source that sends nothing. The warner may be nil.
+func readOnly(ctx context.Context, isDirect bool, to warner) context.Context {
+	return (&sourceNotes{isCheck: true, isDirect: isDirect, verifyArchives: -1, to: to}).in(ctx)
 }
 
 const defaultVerifyArchives = 1 << 30

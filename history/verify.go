@@ -171,7 +171,7 @@ func (o VerifyOptions) rules(p event.Protocol) (wire.Rules, error) {
 
 // sent yields the events that an import with this receipt has settled, as they were sent.
 func (o VerifyOptions) sent(ctx context.Context, r event.Receipt) iter.Seq2[verify.Event, error] {
-	ctx = readOnly(ctx, nil)
+	ctx = readOnly(ctx, false, nil)
 	return func(yield func(verify.Event, error) bool) {
 		rules, _ := o.rules(r.Protocol)
 		events := newDryRun(r.ID, rules, maphash.MakeSeed())
