@@ -2,7 +2,6 @@ package formats
 
 import (
 	"bytes"
-	"encoding/binary"
 	"strings"
 
 	"github.com/google/uuid"
@@ -12,6 +11,8 @@ import (
 	"github.com/hogapi/hogapi/internal/estimate"
 	"github.com/hogapi/hogapi/internal/inside"
 	"github.com/hogapi/hogapi/internal/jsonb"
+	"github.com/hogapi/hogapi/internal/ledger"
+	"github.com/hogapi/hogapi/internal/uuidsum"
 	"github.com/hogapi/hogapi/internal/wire"
 )
 
@@ -108,8 +109,7 @@ func (i *inspector) seeID(id uuid.UUID) {
 	if id == uuid.Nil {
 		return
 	}
-	const mix = 0x9E3779B97F4A7C15 // so that equal changes of both halves do not cancel out
-	switch _, known, kept := i.ids.Add(binary.BigEndian.Uint64(id[:8])*mix^binary.BigEndian.Uint64(id[8:]), struct{}{}); {
+	switch _, known, kept := i.ids.Add(ledger.MarkOf(id), struct{}{}); {
 	case known:
 		i.result.DoubleIDs++
 	case !kept:
@@ -195,9 +195,7 @@ func sourceOf(id uuid.UUID, record []byte) string {
 // hasUUID reports whether a text has a uuid, in small or capital letters.
 func hasUUID(text []byte, id uuid.UUID) bool {
 	const before, length = 8, 36 // of the first hyphen, and of all
-	var room [length]byte
-	want, _ := id.MarshalText()
-	copy(room[:], want)
+	want := uuidsum.Text(id)
 	for from := 0; ; from++ {
 		at := bytes.IndexByte(text[from:], '-')
 		if at < 0 {
@@ -207,7 +205,7 @@ func hasUUID(text []byte, id uuid.UUID) bool {
 		if from < before || from-before+length > len(text) || text[from-before+length-13] != '-' {
 			continue
 		}
-		if bytes.EqualFold(text[from-before:from-before+length], room[:]) {
+		if bytes.EqualFold(text[from-before:from-before+length], want[:]) {
 			return true
 		}
 	}
@@ -233,11 +231,8 @@ func conversion(record []byte, events []hogapi.Event) (c Conversion) {
 	}
 	c.Before = string(bytes.ToValidUTF8(before[:min(maxBefore, len(before))], []byte("\uFFFD")))
 	for _, ev := range events {
-		line := wire.Describe(&wire.Fields{
-			Name: ev.Name, DistinctID: ev.DistinctID, Timestamp: ev.Timestamp, UUID: ev.UUID,
-			Properties: ev.Properties, RawProperties: ev.RawProperties, Set: ev.Set, SetOnce: ev.SetOnce,
-		}).Line
-		c.After = append(c.After, string(line))
+		fields := wire.FieldsOf(&ev)
+		c.After = append(c.After, string(wire.Describe(&fields).Line))
 	}
 	return c
 }

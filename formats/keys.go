@@ -21,25 +21,28 @@ func (t *keyTable[T]) after(e *keyEntry[T], key []byte) *keyEntry[T] {
 	}
 	next := e.next[1]
 	if next == nil || next.name != string(key) {
-		if next = t.known[string(key)]; next == nil {
-			if next = t.add(string(key)); t.isPartial { // it is not kept
-				return next
-			}
+		found, isKept := t.at(key)
+		if !isKept {
+			return found
 		}
+		next = found
 	}
 	e.next[0], e.next[1] = next, e.next[0]
 	return next
 }
 
-// add makes a key known, unless there are too many: then what is noted of it is forgotten.
-func (t *keyTable[T]) add(key string) *keyEntry[T] {
-	e := &keyEntry[T]{name: key}
+// at returns what is known of a key. If there are too many, a new one is not kept: what is noted of it is forgotten.
+func (t *keyTable[T]) at(key []byte) (e *keyEntry[T], isKept bool) {
+	if e = t.known[string(key)]; e != nil {
+		return e, true
+	}
+	e = &keyEntry[T]{name: string(key)}
 	if t.isPartial = t.isPartial || t.max > 0 && len(t.known) >= t.max; t.isPartial {
-		return e
+		return e, false
 	}
 	if t.known == nil {
 		t.known = map[string]*keyEntry[T]{}
 	}
-	t.known[key] = e
-	return e
+	t.known[e.name] = e
+	return e, true
 }

@@ -144,7 +144,7 @@ const maxProperties = 1000
 // propertiesOf reads the properties of an event, and counts their types.
 func (w *WebAnalytics) propertiesOf(ev *hogapi.Event, view *jsonb.View, p *webProperties) {
 	for name, value := range ev.Properties {
-		if known := w.properties.after(&keyEntry[webProperty]{}, []byte(name)); known.of.count(name, firstOf(value)) {
+		if known, _ := w.properties.at([]byte(name)); known.of.count(name, firstOf(value)) {
 			p[known.of.field] = webText{text: webTextOf(value), isSet: true}
 		}
 	}
